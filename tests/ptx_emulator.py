@@ -1,7 +1,6 @@
-"""Translator of LLVM's PTX to C, instruction by instruction: GPU code runs on any machine, bit for bit.
+"""Translator of LLVM's PTX to C, instruction by instruction, with which GPU code runs on any machine, bit for bit.
 
-`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so times are not GPU
-times. An instruction without a row in the tables is refused.
+Threads run one after another, so times are not GPU times; an instruction without a row in the tables is refused.
 """
 
 from __future__ import annotations
@@ -64,8 +63,6 @@ _WIDTH = {"pred": 8, "b16": 16, "b32": 32, "b64": 64}
 
 
 class Emulated:
-    """Kernel of a PTX module, compiled as C in a folder, where it is cached."""
-
     def __init__(self, ptx: str, folder: Path, flags: str = "-O1"):
         text = c_text(ptx)
         path = folder / f"ptx_{hashlib.sha256((flags + text).encode()).hexdigest()[:24]}.so"
@@ -78,12 +75,11 @@ class Emulated:
         self._launch = ctypes.CDLL(str(path)).launch
 
     def launch(self, block_address: int, grid: int, block: int) -> None:
-        """Run the kernel with this argument, in a grid of blocks of threads; addresses belong to this process."""
+        """Run the kernel with this argument, whose addresses belong to this process."""
         self._launch(ctypes.c_uint64(block_address), ctypes.c_uint32(grid), ctypes.c_uint32(block))
 
 
 def c_text(ptx: str) -> str:
-    """Return a module, with one kernel, as C."""
     body = re.sub(r"//[^\n]*", "", ptx)
     memory = [_array(*found) for found in _ARRAY.findall(body)]
     prototypes, functions = list[str](), list[str]()
@@ -115,7 +111,6 @@ def _array(bits: str, name: str, length: str, content: str) -> str:
 
 
 def _function(body: str) -> str:
-    """Return the statements of a function."""
     targets = {m[1]: [_named(t.strip()) for t in m[2].split(",")] for m in _TARGETS.finditer(body)}
     body = _TARGETS.sub("", body)
     lines = list[str]()
@@ -178,7 +173,6 @@ def _statement(operation: str, rest: str, targets: dict[str, list[str]]) -> str:
 
 
 def _moved(name: str, kinds: list[str], rest: str) -> str:
-    """Return a load or store, one for each number of a vector."""
     bits = int(kinds[-1][1:])
     place = re.search(r"\[([^\]]*)\]", rest)
     assert place is not None, rest
@@ -206,7 +200,6 @@ def _compared(kinds: list[str], x: list[str]) -> str:
 
 
 def _computed(name: str, kinds: list[str], x: list[str]) -> str:
-    """Return the value of an instruction with a result."""
     kind = kinds[-1]
     if name == "selp":
         return f"{x[2]} ? {x[0]} : {x[1]}"
@@ -230,7 +223,6 @@ def _computed(name: str, kinds: list[str], x: list[str]) -> str:
 
 
 def _integers(name: str, kinds: list[str], x: list[str]) -> str:
-    """Return the value of an instruction on integers, which wrap around."""
     bits, sign = int(kinds[-1][1:]), kinds[-1][0]
     kind, unsigned = f"{'s' if sign == 's' else 'u'}{bits}", f"u{bits}"
     typed = [f"({kind}){each}" for each in x]
@@ -296,5 +288,4 @@ def _value(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Split operands; those in brackets may contain commas."""
     return [each.strip() for each in re.split(r",(?![^{\[]*[}\]])", text)]

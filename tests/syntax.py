@@ -1,4 +1,4 @@
-"""Syntax trees of the repository's files: each file is parsed and walked once per process, for all tests."""
+"""Syntax trees of the repository's files, each parsed and walked once per process."""
 
 import ast
 import collections
@@ -22,7 +22,6 @@ def tree_of(path: Path) -> ast.Module:
 
 @functools.cache
 def _by_kind(path: Path) -> dict[type, list[ast.AST]]:
-    """Return the nodes of a file by their class."""
     kinds = collections.defaultdict[type, list[ast.AST]](list)
     for node in ast.walk(tree_of(path)):
         kinds[type(node)].append(node)
@@ -30,7 +29,6 @@ def _by_kind(path: Path) -> dict[type, list[ast.AST]]:
 
 
 def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """Yield the nodes of a file that are of one of these classes."""
     for kind in kinds:
         yield from _by_kind(path).get(kind, ())
 

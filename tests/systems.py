@@ -1,4 +1,4 @@
-"""The systems of the papers by name, each with the function that makes its graph."""
+"""Systems of the papers by name, each with the function that makes its graph."""
 
 from __future__ import annotations
 
@@ -19,12 +19,10 @@ ROBOT = DeltaParameters.fit()
 
 
 def two_bodies() -> Graph:
-    """Return two bodies of a scenario from a file."""
     return two_body_graph(read_scenario(Path(__file__).parent / "models" / "data" / "S1a.json"))
 
 
 def controlled_delta() -> Graph:
-    """Return the delta robot on a path between two points, controlled in tool coordinates."""
     way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
     control = task_control(ROBOT, way, kp=25.0, kd=10.0)
     graph = DeltaRobot(ROBOT).graph(signals=control.torque)

@@ -21,7 +21,6 @@ ROOT = Path(__file__).parents[1]
 LAYERS = ("screws", "bondgraph", "screwbond.models", "screwbond", "examples")
 PACKAGES = ("screws", "bondgraph", "screwbond.models")
 FOLDERS = {"screwbond.models": "models"}
-"""Packages whose folder has another name."""
 
 SHORTCUTS = {
     "bondgraph.graph.builder": (
@@ -33,18 +32,14 @@ SHORTCUTS = {
     "bondgraph.run.results.result": ("bondgraph.render.diagram",),
     "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear", "bondgraph.prepared.runs"),
 }
-"""Convenience methods: `graph.compile()` only calls a function of a higher layer with the graph."""
+"""Convenience methods, such as `graph.compile()`, which only call a function of a higher layer."""
 
 TRANSLATOR = "bondgraph.emit.kernel_language.expressions"
 """Module that evaluates constants named in the source of this project's functions."""
 OUTSIDER = "tests.models.studies.pendulum_study"
-"""A study as a user writes one: it imports what users import."""
 MOST_MODULES = 14
-"""Maximum number of modules in one folder, including its `__init__`."""
 MOST_ARGUMENTS = 8
-"""Maximum number of positional arguments of a function; more become a record or keyword-only arguments."""
 MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
-"""Maximum number of lines of a file of the packages, and of a test; a longer file contains several ideas."""
 HEAVY = (
     "sympy",
     "vtk",
@@ -69,7 +64,6 @@ HEAVY = (
 
 @functools.cache
 def modules(package):
-    """Return dotted name -> path of every module of a package, or below a top-level folder."""
     folder, names = ROOT / FOLDERS.get(package, package.replace(".", "/")), {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -81,12 +75,10 @@ SOURCES = {name: path for layer in LAYERS for name, path in modules(layer).items
 
 
 def layer_of(name):
-    """Return the layer of a module, by its name."""
     return next((layer for layer in PACKAGES if f"{name}.".startswith(f"{layer}.")), name.partition(".")[0])
 
 
 def targets(node, importer):
-    """Return the modules that an import statement names; `from package import module` imports the module."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = node.module or ""
@@ -100,7 +92,6 @@ def targets(node, importer):
 
 @functools.cache
 def imports(path, importer):
-    """Return all modules that a file imports, anywhere in its code."""
     return [target for node in nodes(path, ast.Import, ast.ImportFrom) for target in targets(node, importer)]
 
 
@@ -113,7 +104,7 @@ def test_imports_never_point_upward(layer):
 
 
 def test_tests_meet_inner_modules_in_facades():
-    """When a module moves, one file of `tests/inner` changes: tests themselves import only top-level packages."""
+    """Tests themselves import only top-level packages, so one file of `tests/inner` changes when a module moves."""
     for path in files("tests"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         depths = {"bondgraph": 2, "screws": 2, "screwbond": 3}
@@ -134,14 +125,11 @@ def test_facades_hold_what_tests_use():
 
 
 def subpackage(name, package):
-    """Return the subpackage of a module in its package; "" for the package's own `__init__`."""
     return name.removeprefix(package).lstrip(".").partition(".")[0]
 
 
 @functools.cache
 def inside(package):
-    """Return imports between modules of a package, as pairs, including imports in functions and for type checkers, but not
-    shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
@@ -149,8 +137,7 @@ def inside(package):
 
 @pytest.mark.parametrize("name", SHORTCUTS)
 def test_a_shortcut_is_an_import_and_a_return(name):
-    """A shortcut is in a method of two lines, or only for type checkers, so it can neither contain logic nor run while modules
-    load."""
+    """A shortcut is in a method of two lines, or only for type checkers."""
     allowed, met = [], set()
     for node in nodes(SOURCES[name], ast.If):
         allowed += node.body if ast.unparse(node.test) == "TYPE_CHECKING" else []
@@ -180,7 +167,6 @@ def test_a_subpackage_knows_only_the_layers_below(package):
 
 
 def test_the_page_shows_the_layers():
-    """`python -m docs.layers` writes the tables; each package is in exactly one table."""
     page = layers.PAGE.read_text(encoding="utf-8")
     assert sorted(name for packages in layers.TABLES for name in packages) == sorted(SUBPACKAGES)
     assert all(layers.table(packages) in page for packages in layers.TABLES) and layers.with_tables(page) == page
@@ -188,7 +174,7 @@ def test_the_page_shows_the_layers():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_circles_of_files_or_folders(package):
-    """Imports anywhere in a file count; at every depth a folder counts as one module."""
+    """At every depth a folder counts as one module."""
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
     assert not [
@@ -236,14 +222,12 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
-    """Private classes may share a name: users never meet two of them in one module."""
     found = [(node.name, name) for name in modules(package) for node in nodes(SOURCES[name], ast.ClassDef)]
     names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
 
 def test_only_bondgraph_knows_its_tape_and_emitters():
-    """Other packages use `compile_formula`."""
     for name in SOURCES:
         if not name.startswith("bondgraph"):
             known = [to for to in imports(SOURCES[name], name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
@@ -251,7 +235,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """No module turns strings or files into running code, except one module, which reads functions of this project alone."""
+    """One module is exempt, which reads functions of this project alone."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)
@@ -265,7 +249,6 @@ def test_text_is_never_evaluated_as_code():
 
 
 def public():
-    """Yield every name that a package or subpackage lists in its `__all__`."""
     for name, path in SOURCES.items():
         if path.name == "__init__.py" and layer_of(name) in PACKAGES:
             package = importlib.import_module(name)
@@ -274,7 +257,6 @@ def public():
 
 
 def is_typed(function, method):
-    """Return True if all arguments, apart from a method's first, and the result are annotated."""
     signature = inspect.signature(function)
     arguments = list(signature.parameters.values())[1 if method else 0 :]
     complete = all(argument.annotation is not inspect.Parameter.empty for argument in arguments)
@@ -308,7 +290,7 @@ def test_the_files_that_tests_begin_with_are_there():
 
 
 def test_graphs_are_made_from_lists_of_edges():
-    """`nx.Graph(edges)` imports pandas, if installed, to test whether the edges are a table. This takes a second."""
+    """`nx.Graph(edges)` imports pandas, if installed, which takes a second."""
     kinds = ("nx.Graph", "nx.DiGraph", "nx.MultiGraph", "nx.MultiDiGraph")
     for name, path in SOURCES.items():
         for call in nodes(path, ast.Call):
@@ -317,7 +299,7 @@ def test_graphs_are_made_from_lists_of_edges():
 
 
 def test_import_is_light():
-    """`import bondgraph` loads nothing heavy; its cost beyond NumPy is printed, since machines differ."""
+    """The cost of `import bondgraph` beyond NumPy is printed, since machines differ."""
     script = (
         "import sys, time, numpy; start = time.perf_counter(); import bondgraph; cost = time.perf_counter() - start\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], round(cost, 3), len(sys.modules))"
@@ -330,7 +312,7 @@ def test_import_is_light():
 
 
 def test_no_test_is_judged_by_a_clock() -> None:
-    """Work is counted in calls, as `benchmarks.front_end.calls` does: a processor may be slow, and shared with others."""
+    """Work is counted in calls, as `benchmarks.front_end.calls` does, since processors differ and are shared."""
     clocks = {"process_time", "thread_time", "process_time_ns", "thread_time_ns", "timeit"}
     found = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
@@ -342,16 +324,13 @@ def test_no_test_is_judged_by_a_clock() -> None:
 
 
 DRAWING = "bondgraph/render"
-"""Pictures are for people: the words for domains and kinds select letters and colours. `bondgraph.export` needs no exception."""
+"""Package of pictures, in which the words for domains and kinds select letters and colours."""
 MACHINE_TYPES = "bondgraph/emit"
-"""In this package, the kind of a value is its LLVM type itself."""
+"""Package in which the kind of a value is its LLVM type itself."""
 
 
 def test_names_are_no_identity() -> None:
-    """The identity of an object is a type, a record or the object itself; names and kinds are for people.
-
-    No code compares them or uses them as keys of dictionaries.
-    """
+    """Names and kinds are for people, so no code compares them or uses them as keys of dictionaries."""
     found = []
     for path in (*files("bondgraph"), *files("screws")):
         name = path.relative_to(ROOT).as_posix()
@@ -371,7 +350,6 @@ def _compared_with_text(path: Path):
 
 
 def _keys_by_name(path: Path, kinds: tuple[str, ...]):
-    """Yield dictionary keys that are attributes naming a kind, or the name of an operation."""
     for key in _keys(path):
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
             if isinstance(part, ast.Attribute) and _is_anothers(part):
@@ -381,7 +359,6 @@ def _keys_by_name(path: Path, kinds: tuple[str, ...]):
 
 
 def _keys(path: Path):
-    """Yield the keys with which dictionaries are built or accessed."""
     for node in nodes(path, ast.Dict):
         yield from filter(None, node.keys)
     yield from (node.key for node in nodes(path, ast.DictComp))
@@ -394,7 +371,7 @@ def _keys(path: Path):
 
 @functools.cache
 def _operations(path: Path) -> set[str]:
-    """Return names of operations: by their annotation, by the table that contains them, or by convention."""
+    """Return names of operations, found by annotation, by the table that contains them, or by convention."""
     names = {"op", "operation", "OPERATIONS"}
     for node in nodes(path, ast.arg):
         if node.annotation is not None and ast.unparse(node.annotation) in ("Op", "Operation"):
@@ -410,7 +387,6 @@ def _holds_text(node: ast.expr) -> bool:
 
 
 def _is_anothers(side: ast.Attribute) -> bool:
-    """Return True unless the attribute is a field of the class itself or belongs to a NumPy dtype."""
     owner = side.value
     return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
         isinstance(owner, ast.Attribute) and owner.attr == "dtype"

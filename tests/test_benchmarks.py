@@ -1,4 +1,4 @@
-"""Every benchmark runs in its quick form and prints a table; each writes its own section of benchmarks/README.md."""
+"""Benchmarks, each of which runs in its quick form and writes its own section of benchmarks/README.md."""
 
 import ast
 import inspect
@@ -17,7 +17,6 @@ FILES = {path.stem: path for path in README.parent.glob("*.py") if not path.stem
 
 
 def parts_of(module: str) -> set[str]:
-    """Return the benchmark files that a file imports, at the top or within a function."""
     found = set()
     for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "benchmarks":

@@ -1,4 +1,4 @@
-"""Names and first lines of docstrings: the field's words, which a search engine connects with the function."""
+"""Names and first lines of docstrings."""
 
 import ast
 import collections
@@ -11,7 +11,7 @@ from tests.syntax import ROOT, files, nodes, tree_of
 PACKAGES = ("bondgraph", "screws", "models", "screwbond")
 
 OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
-"""First words of a docstring that begins with a clause instead of a subject and a verb, or that depends on its neighbour."""
+"""First words of a docstring that begins with a clause instead of a subject and a verb."""
 
 VAGUE = {"found", "given", "own", "known", "told", "beside", "whole"}
 """Names of variables that do not describe their value: write result, argument, local copy, index ..."""
@@ -33,20 +33,17 @@ SOURCES = [path for package in PACKAGES for path in files(package)]
 
 
 def docstrings(path: Path):
-    """Yield every string that is a statement, with its line: docstrings of modules, classes, functions and fields."""
     for node in nodes(path, ast.Expr):
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 
 
 def variables(path: Path):
-    """Yield names of parameters and variables, with their lines."""
     yield from ((node.lineno, node.arg) for node in nodes(path, ast.arg))
     yield from ((node.lineno, node.id) for node in nodes(path, ast.Name) if isinstance(node.ctx, ast.Store))
 
 
 def definitions(path: Path):
-    """Yield the names of the module, its folder, and all its classes, functions and constants, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
     yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))
@@ -73,12 +70,10 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that modules of a subpackage share on purpose: the layout of a table, parts of a method of integration, and parts of
-a domain."""
+"""Constants that modules of a subpackage share on purpose."""
 
 
 def constants(tree: ast.Module):
-    """Yield the constants of a module, with their values as strings."""
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

@@ -1,5 +1,4 @@
-"""The distribution: what it installs, that it works beside a user's `models.py` and under its old name, and that its version is
-stated once."""
+"""Distribution: what it installs, and that it works beside a user's `models.py` and under its old name."""
 
 import configparser
 import importlib
@@ -21,7 +20,6 @@ from tests.inner.sweeps import Kept
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
 FOLDERS = {"models": "screwbond.models"}
-"""Packages whose folder has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +37,6 @@ def test_ships_its_types(config):
 
 @pytest.mark.parametrize("folder", [*PACKAGES, "models"])
 def test_ships_the_files_that_modules_read(config, folder):
-    """Without a pattern in setup.cfg, a wheel would lack these files."""
     for path in (each for each in (ROOT / folder).rglob("*") if each.is_file() and each.suffix not in (".py", ".pyc")):
         package = ".".join((FOLDERS.get(folder, folder), *path.parent.relative_to(ROOT / folder).parts))
         patterns = config["options.package_data"].get(package, "").replace(",", " ").split()
@@ -82,7 +79,6 @@ def test_entry_point(config):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Return the Python and the folder of a fresh environment with the distribution and access to its required packages."""
     pytest.importorskip("setuptools", reason="THE INSTALLATION IS NOT TESTED: setuptools is not installed")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
@@ -99,7 +95,6 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """Run Python as if typed in a user's folder, and return its output."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )
@@ -161,7 +156,6 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
-    """The scripts of the first page run, with the user's own import before or after them."""
     pytest.importorskip("matplotlib")
     python, site = environment
     (tmp_path / file).parent.mkdir(exist_ok=True)

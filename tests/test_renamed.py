@@ -1,4 +1,4 @@
-"""Old public names lead to the new names, and files written before names changed are read."""
+"""Old public names, which lead to the new names, and files written before names changed."""
 
 import copy
 import importlib
@@ -49,7 +49,6 @@ def modules():
 
 @pytest.fixture(scope="module")
 def owners() -> dict[str, list[object]]:
-    """Return classes and functions defined in the packages, by their qualified names."""
     found: dict[str, dict[int, object]] = {}
     for module in modules():
         for value in vars(module).values():
@@ -157,7 +156,6 @@ def revived(record: object) -> object:
 
 
 def test_results_keep_what_python_does_with_them() -> None:
-    """Copies, pickles and completion see the existing members, and an error inside a property is not hidden."""
     result = spring().simulate(0.5, progress=False)
     for other in (copy.copy(result), copy.deepcopy(result), revived(result)):
         assert other.warnings == () and np.array_equal(other["m.p"], result["m.p"])
@@ -187,7 +185,6 @@ def test_a_plan_of_before_is_read_with_the_settings_of_today() -> None:
 
 
 def test_a_store_of_before_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """The runs of an old store can be read, and a removed run is repeated with bit-identical values."""
     store, other = (Path(shutil.copy(BEFORE / "runs.db", tmp_path / f"{name}.db")) for name in ("all", "less"))
     stored = load_runs(store)
     assert len(stored) == 3 and stored.complete and not stored.failures and not stored.warnings

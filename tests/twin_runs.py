@@ -1,5 +1,4 @@
-"""Twin runs of event handling: CPython handles the events of every run again, with the functions from which machine code is
-compiled; the runs must agree bit for bit."""
+"""Twin runs, in which CPython handles the events of every run again and must agree with machine code bit for bit."""
 
 from __future__ import annotations
 
@@ -14,11 +13,10 @@ from tests.inner.output import Progress
 from tests.inner.run import Bound, ClockSchedule, Hybrid, PreparedProgram, result_of
 
 TOLD: Counter[str] = Counter()
-"""Compared runs, their events, and the number of events at which machine code and CPython called Python."""
+"""Counts of compared runs, of their events, and of events at which machine code and CPython called Python."""
 
 
 def referred(prepared, settings):
-    """Return a run whose events CPython handles."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
@@ -30,7 +28,6 @@ def referred(prepared, settings):
 
 
 def ensure_same(prepared, mine, end, reference):
-    """Assert that a run and its reference have the same result and the same end."""
     other = result_of(reference, prepared.choice, 0.0)
     asked = mine.statistics.events_in_python
     TOLD.update(runs=1, events=len(mine.events), asked=asked, asked_again=reference.events_in_python)
@@ -47,7 +44,6 @@ def ensure_same(prepared, mine, end, reference):
 
 
 def told(run, end):
-    """Return where and how a run ended, as a string, with its statistics except for times and the events handled in Python."""
     cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 
@@ -63,7 +59,6 @@ def _twice(prepared, settings, begin, bar):
 
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
-    """Compare every single run in the block with its reference, and count the comparisons."""
     before, PreparedProgram._made = PreparedProgram._made, _twice
     TOLD.clear()
     try:

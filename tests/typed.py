@@ -1,7 +1,4 @@
-"""mypy, with the folder models/ as the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
-
-mypy names modules by their paths; here every file is passed with its module name.
-"""
+"""mypy, with the folder models/ as the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments."""
 
 from __future__ import annotations
 
@@ -15,11 +12,10 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options
 
 ALL = ("screws", "bondgraph", "models", "screwbond")
-"""Packages whose module names any check needs."""
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Print mypy's messages about the requested files, by default all packages; return the exit status."""
+    """Print mypy's messages about the requested files, by default all packages, and return the exit status."""
     cache = FileSystemCache()
     asked, options = process_options([*arguments], fscache=cache)
     options.cache_dir = join(options.cache_dir, "typed")  # in mypy's own cache the modules have their old names

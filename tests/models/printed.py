@@ -1,7 +1,4 @@
-"""A reader of printed formulas, which evaluates LaTeX of sums of products for given values of the letters.
-
-It supports what the models print: brackets, fractions of integers, the transpose, tilde, tr, as, G(K), cross and dot products.
-"""
+"""Reader of the formulas that the models print, which evaluates their LaTeX for given values of the letters."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ from screws import tilde
 
 
 def value(formula: str, given: dict[str, object]) -> np.ndarray:
-    """Evaluate a printed formula: sums of products of the given letters, J and theta, with the operators `tr`, `as` and
-    `tilde`."""
     return np.asarray(_sum(formula, given), dtype=float)
 
 
@@ -28,7 +23,6 @@ def _sum(text: str, given: dict[str, object]) -> object:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """Return the terms of a sum with their signs; signs inside brackets do not split it."""
     depth, start, sign, found = 0, 0, "+", []
     for k, character in enumerate(text):
         depth += (character in "({") - (character in ")}")
@@ -44,7 +38,6 @@ TOKEN = re.compile(
     r"\\tfrac(\d)(\d)|\\operatorname\{(tr|as)\}|\\(times|cdot)|\\tilde ?\{?(#\d|\w)\}?|(\^\{?-?T\}?)"
     r"|(#\d|J\^\{-T\}|\\theta|[A-Za-z])|(\d+)"
 )
-"""Token: fraction, function, sign of a product, letter under a tilde, transpose, letter, or number."""
 
 
 def _product(text: str, given: dict[str, object]) -> object:

@@ -26,7 +26,6 @@ GRAVITY = (0.3, -0.5, -9.81)
 
 
 def arm(**last: object) -> Chain:
-    """Return a chain of four joints, each with a body; some axes are oblique, and one joint slides."""
     joints = (revolute((0, 0, 1)), revolute((1, 2, 0), (0.1, 0, 0.2)), prismatic((0, 1, 1)), revolute((1, 0, 3), (0, 0.3, 0.5)))
     body = BodyInertia(1.3, np.array([0.02, 0.03, 0.04]), np.array([0.1, 0.2, 0.3]))
     links = [Link(f"link {k}", joint, body) for k, joint in enumerate(joints)]

@@ -26,7 +26,6 @@ RNG = np.random.default_rng(4)
 
 
 def floating() -> Tree:
-    """Return a floating hull with two arms, on a turned base."""
     base = np.eye(4)
     base[:3] = [[0, 0, 1, 0.2], [1, 0, 0, 0.5], [0, 1, 0, -0.1]]
     y = joints.revolute((0, 1, 0), (0.2, 0, 0))

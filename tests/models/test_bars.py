@@ -1,4 +1,4 @@
-"""Long tasks of the models show a bar with the remaining time on a terminal, and no bar elsewhere or when switched off."""
+"""Progress bars of the models' long tasks, which appear on a terminal only and can be switched off."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ WORK: dict[str, Work] = {
     "effective masses": lambda wanted: study_poses(default_striker().striking_point.chain, count=2, progress=wanted),
     "pictures": pictures,
 }
-"""Name of a bar -> small task that shows the bar."""
 
 
 class Terminal(io.StringIO):
@@ -48,8 +47,6 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], None]:
-    """Redirect the bars to a stream, and show the bars without delay."""
-
     def use(stream: io.StringIO) -> None:
         monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=stream))
         monkeypatch.setattr(progress, "_DELAY", 0.0)
@@ -62,7 +59,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Callable[[io.StringIO], None]:
 def test_a_terminal_has_a_bar_that_leaves_nothing(
     name: str, at_once: Callable[[io.StringIO], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the clock reads, each line of a task's bar has the bar's name, the fraction done and a time."""
     shown: list[str] = []
     terminal = Terminal()
     at_once(terminal)

@@ -1,4 +1,4 @@
-"""Single bodies and central gravity compared with closed forms; impossible bodies."""
+"""Single bodies and central gravity compared with closed forms."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates agree with elliptic functions to 1e-8 (Landau and Lifshitz, Mechanics, section 37); the angular momentum in
-    world axes, the energy and the unit length of the quaternion are constant."""
+    """Body rates agree with elliptic functions to 1e-8 (Landau and Lifshitz, Mechanics, section 37)."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
     w = np.array([2.0, 0.0, 6.0])
@@ -56,14 +55,12 @@ def test_euler_top_against_jacobi():
 
 
 def test_spin_about_the_middle_axis_turns_over():
-    """In the Dzhanibekov effect the unstable axis flips, and the energy is constant."""
     result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, angular_velocity=(1e-3, 8.0, 1e-3)), t_end=8.0)
     assert result["top.twist"][:, 1].min() < -7.9
     assert np.abs(np.linalg.norm(result["top.pose"][:, :4], axis=1) - 1.0).max() < 1e-9
 
 
 def test_free_flight_is_a_parabola():
-    """The centre of mass is unaffected by rotation, wherever the object frame is."""
     g, v, p = np.array([0.4, -0.3, -9.81]), np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3])
     centre, q = np.array([0.02, -0.05, 0.03]), np.array([0.5, 0.5, -0.5, 0.5])
     body = rigid_body(
@@ -138,7 +135,8 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 def test_momentum_stays_whatever_the_inertia():
     """In an ideal fluid a body has different masses along its axes (Kirchhoff), but its momentum in world axes is still
-    constant."""
+    constant.
+    """
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")
@@ -158,7 +156,6 @@ def test_momentum_stays_whatever_the_inertia():
 
 @pytest.mark.parametrize("pitch", [0.0, 0.05])
 def test_prescribed_constant_twist_is_a_screw_motion(pitch):
-    """A body moves on a screw about a fixed axis through c, from any start pose."""
     axis, c, rate = np.array([0.48, -0.6, 0.64]), np.array([0.3, 0.1, -0.2]), 3.0
     q0, p0 = np.array([0.5, 0.1, -0.7, 0.5]), np.array([0.2, 0.3, 0.1])
     twist = rate * np.concatenate([axis, np.cross(c, axis) + pitch * axis])
@@ -171,7 +168,6 @@ def test_prescribed_constant_twist_is_a_screw_motion(pitch):
 
 
 def test_prescribed_twist_of_time():
-    """An oscillating turntable turns by the integral of its rate."""
     from screws.scalars import array, sin
 
     table = prescribed_body("table", twist=lambda t: array([0.0, 0.0, 2.0 * sin(5.0 * t), 0.0, 0.0, 0.0]))
@@ -270,7 +266,6 @@ def test_quaternion_near_unit_is_normalised():
 
 
 def test_pose_of_any_quaternion_length_is_a_rotation():
-    """Between corrections, rounding errors move the quaternion off the unit sphere; the pose is unaffected."""
     state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
     long = state.copy()
     long[:4] *= 1.001

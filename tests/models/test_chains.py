@@ -1,5 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies, closed forms and finite
-differences."""
+"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies and closed forms."""
 
 from __future__ import annotations
 
@@ -32,12 +31,10 @@ from tests.inner.model import Mechanics
 from tests.inner.models_chains import recursion_is_shorter
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
-"""Joint angles of a finger that touches the ball."""
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Return a chain of four joints with slender cylinders and a ball fixed to the last link, as in Visser 2002, section 5,
-    with practical dimensions."""
+    """Return a chain of four joints with slender cylinders and a ball fixed to the last link, as in Visser 2002, section 5."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
     links = []
@@ -54,7 +51,6 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
 
 
 def anything(seed: int = 1) -> Chain:
-    """Return a chain with every kind of joint on oblique axes, full inertias, and a turned and shifted base."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -82,7 +78,6 @@ def anything(seed: int = 1) -> Chain:
 
 
 def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """Return poses (n, 4, 4) of all links."""
     H, values, found = np.array(chain.base), iter(q), []
     for link in chain.links:
         for screw in link.joint.screws.T:
@@ -92,7 +87,6 @@ def products_of_exponentials(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 
 def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
-    """Return M = sum of J^T G J with Jacobians from differences of the products of exponentials."""
     total = np.zeros((len(q), len(q)))
     slopes = np.stack([difference(lambda x: products_of_exponentials(chain, x), q, i) for i in range(len(q))])
     for k, link in enumerate(chain.links):
@@ -119,8 +113,7 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials to 1e-13, and Jacobians are derivatives of the poses; the two Jacobians differ by
-    Ad."""
+    """The tolerance of the poses is 1e-13."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):
@@ -216,7 +209,6 @@ def test_constants_of_a_finger_are_sparse():
 
 
 def test_shorter_velocity_forces():
-    """Three parallel joints use derivatives of M; a general arm with eleven degrees of freedom uses the recursion."""
     assert not recursion_is_shorter(finger())
     assert recursion_is_shorter(anything())
 

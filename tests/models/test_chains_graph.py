@@ -1,4 +1,4 @@
-"""Chains as multiport fields: energy, power at the ports, limits, and links that touch other bodies."""
+"""Chains as multiport fields, with limits and with links that touch other bodies."""
 
 from __future__ import annotations
 
@@ -60,8 +60,7 @@ SEEN = ("arm.mechanism.effort", "arm.v", "load.power", "arm.body 5.twist", "arm.
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_ports_of_a_chain_of_many_joints(form):
-    """The wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; the power at the ports equals the power
-    of the joints."""
+    """The wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e."""
     chain = anything()
     chain = Chain("arm", chain.links[:6], chain.base)
     n, wrench = chain.freedoms, np.array([0.3, -0.2, 0.5, 1.0, 2.0, -1.5])
@@ -97,8 +96,7 @@ def test_ports_of_a_chain_of_many_joints(form):
 
 
 def test_masses_are_parameters():
-    """A sweep over a mass compiles nothing: a pendulum twice as heavy has the same motion, but a pendulum with a heavier bob
-    does not."""
+    """A pendulum twice as heavy has the same motion, but a pendulum with a heavier bob does not."""
     rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]))
     compiled = compile_model(alone(chain_graph(Chain("pendulum", (rod,)), position=[0.5], gravity=G)))
     ends = []
@@ -116,7 +114,6 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """Joint limits give events at the exact angle, end the run with a reason, or act as stops that only dissipate energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
     assert kinds == ["lower limit of rod reached", "lower limit of rod left"]
@@ -148,7 +145,6 @@ LAW = {
 
 
 def slider(name, mass, x, speed, tip):
-    """Return a ball on a prismatic joint along x, where it moves like a free ball, and its link with the surface `tip`."""
     link = Link("ball", joints.prismatic([1, 0, 0]), ball_inertia(mass, 0.05), surface=sphere(0.05))
     chain = Chain(name, (link,), pose(np.eye(3), [x, 0.0, 0.0]))
     part = chain_graph(chain, ports=("ball",), velocity=[speed])
@@ -180,7 +176,6 @@ def test_link_in_contact_is_a_body_in_contact(order):
 
 
 def test_finger_pushes_a_ball():
-    """In a known posture of the finger, its tip starts pressed into the ball; the ball leaves, and the energy account closes."""
     part = chain_graph(finger(damping=5e-3), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -209,7 +204,7 @@ def test_start_follows_the_joints():
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_closed_loop(form):
-    """In a four-bar linkage an ideal constraint pins the tip of three links; the tip stays there, and energy is constant."""
+    """In a four-bar linkage an ideal constraint pins the tip of three links."""
     lengths, height = (0.3, 0.5, 0.4), [0.0]
     links = []
     for k, length in enumerate(lengths):
@@ -329,7 +324,6 @@ def test_what_is_no_chain_or_no_number_is_refused(make, code):
 
 
 def test_what_has_no_surface_is_not_run_in_contact():
-    """E459 names the link or body and what is missing."""
     part = chain_graph(pendulum_chain(), ports=["bob"])
     graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
     cases = ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is not a body"))
@@ -341,7 +335,6 @@ def test_what_has_no_surface_is_not_run_in_contact():
 
 @pytest.mark.parametrize("floor", [plane(), parametric(lambda u, v: (u, v, 0.1 * u * v), (-1.0, 1.0), (-1.0, 1.0))])
 def test_a_link_of_a_chain_runs_in_contact(floor):
-    """A pendulum swings down onto a floor: the trajectory has the link's pose, its contact point and its force."""
     inertia, end = cylinder_inertia(1.0, 0.02, (-0.3, 0, 0), (0, 0, 0)), pose(np.eye(3), np.array([0.3, 0.0, 0.0]))
     arm = Chain("arm", (Link("bob", joints.revolute((0, 1, 0)), inertia, home=end),))
     bob = chain_graph(arm, ports=["bob"], gravity=(0.0, 0.0, -9.81)).link("bob", surface=sphere(0.05))

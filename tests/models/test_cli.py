@@ -1,4 +1,4 @@
-"""The command line: every written file, exit statuses, and no half-written files."""
+"""Command line: every written file, and the exit statuses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers compared with closed forms: decay of errors, sampled recursions, static errors, and forces of a soft touch."""
+"""Controllers compared with closed forms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ J = np.array([[1.0, 0.0], [-1.0, 1.0]])
 
 
 def mass_on_a_line(name: str, mass: float, force: str, index: int | None = None, *more, **start: float) -> Graph:
-    """Return a mass driven by a signal; the position is `<name> place.y`."""
     graph, joint = Graph(name), J1(f"{name} slide", domain="translation")
     effort = (lambda u: u) if index is None else (lambda u: u[index])
     graph.connect(Se(f"{name} drive", effort, signals=[force]), joint)
@@ -37,8 +36,6 @@ def mass_on_a_line(name: str, mass: float, force: str, index: int | None = None,
 
 
 def two_masses(goal, kp, kd, y0, dy0) -> Graph:
-    """Return two masses joined by a spring; the task coordinates are the position of the first mass and its distance from the
-    second."""
     x0, v0 = np.linalg.solve(J, y0), np.linalg.solve(J, dy0)
     graph = Graph("masses")
     slides = [J1(f"slide{k}", domain="translation") for k in (1, 2)]
@@ -69,8 +66,7 @@ def two_masses(goal, kp, kd, y0, dy0) -> Graph:
 
 
 def test_task_space_pd_decays_in_closed_form() -> None:
-    """In both task axes e'' + kd e' + kp e = 0, critically damped in the first and underdamped in the second, despite the
-    spring and the coupling."""
+    """In both task axes e'' + kd e' + kp e = 0, despite the spring and the coupling; the first axis is critically damped."""
     goal = axes(cubic_spline((0.0, 0.3, 0.1), velocity=0.5, acceleration=2.0, jerk=20.0), quintic(0.2, -0.1, 0.3, 1.1))
     kp, kd = np.array([36.0, 25.0]), np.array([12.0, 6.0])
     e0, de0 = np.array([0.02, -0.05]), np.array([0.1, 0.0])
@@ -83,7 +79,7 @@ def test_task_space_pd_decays_in_closed_form() -> None:
 
 
 def test_fading_gain_leaves_velocity_control() -> None:
-    """Once the gain is zero, e' decays at the rate kd, and e remains where the decay leaves it."""
+    """Once the gain is zero, e' decays at the rate kd, and e approaches a constant."""
     kd = 8.0
     gain = fading_gain((16.0, 16.0), 0.5, 1.5, axis=0)
     still = axes(quintic(0.0, 0.0, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0))
@@ -98,8 +94,7 @@ def test_fading_gain_leaves_velocity_control() -> None:
 
 
 def test_sampled_pd_is_the_exact_recursion() -> None:
-    """Between ticks the controller holds the acceleration, so a mass on a line has a closed-form motion; y' is a filtered
-    difference."""
+    """Between ticks the controller holds the acceleration, so a mass on a line has a closed-form motion."""
     period, filter_time, kp, kd, mass = 1e-2, 4e-3, 25.0, 10.0, 3.0
     goal = quintic(0.0, 0.1, 0.1, 0.7)
     graph = mass_on_a_line("load", mass, "motors.torque", 0, place=0.02)
@@ -171,7 +166,7 @@ def test_torques_give_the_task_its_acceleration(count: int, axes_of_task: int) -
 
 
 def pendulum(control, start: float = 0.0, torque: str = "control.torque") -> Graph:
-    """Return a damped pendulum with m g l = 2 N m and inertia 0.1 kg m^2; its angle is `angle.y`."""
+    """Return a damped pendulum with m g l = 2 N m and inertia 0.1 kg m^2."""
     graph, joint = Graph("pendulum"), J1("joint", domain="rotation")
     graph.connect(Se("motor", lambda u: u, signals=[torque]), joint)
     graph.connect(Se("weight", lambda q: -2.0 * sin(q), signals=["angle.y"]), joint)

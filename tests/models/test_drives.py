@@ -12,7 +12,6 @@ from bondgraph import J1, Block, Graph, I, ModelError, compile_model
 
 
 def shaft(command: Any, velocity: Any, **limits: Any) -> Graph:
-    """Return inertias of 0.5 kg m^2 on drives."""
     n = np.size(command)
     graph, turning = Graph("g"), J1("shaft", dimension=n if np.ndim(command) else None, domain="rotation")
     graph.connect(limited_drive("drive", "u.y", "shaft.flow", **limits), turning)

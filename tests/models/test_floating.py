@@ -1,4 +1,4 @@
-"""Floating trees: a free root compared with a rigid body, momentum without forces, and falls under gravity."""
+"""Floating trees, whose free root is compared with a rigid body."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
 
 
 def test_a_tree_starts_upright_on_a_base_that_is_turned():
-    """The start follows the message's advice: pitched by 90 degrees, the tree spins and falls as a rigid body does."""
     turned, spin, weight = np.eye(4), np.array([0.4, -0.3, 2.0]), (0.3, 0.0, -1.0)
     turned[:3, :3] = [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]
     tree = replace(floating(arms=False), base=turned)
@@ -88,7 +87,6 @@ def test_a_tree_starts_upright_on_a_base_that_is_turned():
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the momentum (6,) of all bodies about the world's origin."""
     total = np.zeros(6)
     for k, link in enumerate(tree.links):
         H = link_pose(tree, k, q).astype(float)
@@ -112,7 +110,6 @@ def test_motors_inside_leave_the_momentum():
 
 
 def test_all_falls_alike():
-    """Gravity alone does not move the joints: the arm's v' is zero, and the hull falls with g."""
     tree = floating()
     part = chain_graph(tree, gravity=(0, 0, -9.81), position=[0, 0, 0, 1.0, 2.0, 3.0, 0.4, 0.2])
     run = compile_model(Graph("top").connect(Se("idle", dimension=8), part.port("joints"))).simulate(0.5, **SETTINGS)
@@ -122,7 +119,6 @@ def test_all_falls_alike():
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """The tree's tool is hinged to the ground: the loop closes through the tree, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches: momenta in closed form, work in the energy account, signals, arrows and refusals."""
+"""Applied forces, torques and wrenches, whose momenta are compared with closed forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def body(name: str = "body", **options: Any) -> Any:
 
 
 def momentum_rate(graph: Graph, t: float = 0.0) -> Any:
-    """Return the initial rate (6,) of the body's momentum in body axes."""
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()
     return compiled.program.rates(t, x, compiled.parameters(), m)[compiled.program.layout["body.inertia.p"].start :][:6]

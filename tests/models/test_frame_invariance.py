@@ -41,7 +41,6 @@ INVARIANT = (
 
 
 def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
-    """Return both bodies, their velocities and the field, turned by the quaternion q and shifted."""
     R = rotation(q)
 
     def body(spec: BodySpec) -> BodySpec:
@@ -58,7 +57,7 @@ def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
 
 
 def _poses() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return two random poses; the rotation of the second is a half turn, whose quaternion begins with zero."""
+    """Return two random poses, the second with a half turn, whose quaternion begins with zero."""
     random = np.random.default_rng(20020101)
     quaternions = random.normal(size=(2, 4))
     quaternions[1, 0] = 0.0

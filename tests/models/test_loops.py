@@ -1,4 +1,4 @@
-"""Closed loops: redundant constraints are found, contradictory constraints are refused, and singular positions are reported."""
+"""Closed loops whose constraints are redundant, contradictory or singular."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ G = 9.81
 
 
 def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph:
-    """Return parallel cranks hinged to one coupler; the coordinates are the cranks' angles and the coupler's position and angle,
-    and lengths are in units of `unit` m."""
+    """Return parallel cranks hinged to one coupler, with lengths in units of `unit` m."""
     lengths, n = np.array(lengths) * unit, len(lengths)
     base = unit * np.arange(n)
 
@@ -49,7 +48,7 @@ def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph
 
 
 def turning(t, n=3, start=0.6):
-    """Return the angle of the cranks while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a, for lengths of 1 m."""
+    """Return the angle of cranks of 1 m while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a."""
     rates = lambda _, y: [y[1], -(n / 2 + 1) * G * np.cos(y[0]) / (n / 3 + 1)]  # noqa: E731
     return solve_ivp(rates, (0.0, t[-1]), [start, 0.0], rtol=1e-12, atol=1e-12, t_eval=t).y[0]
 
@@ -99,8 +98,10 @@ def test_constraints_that_part_later_end_the_run():
 
 
 def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
-    """Return a Bennett linkage: four hinges in space, links with lengths a, b, a, b and twists alpha, beta, alpha, beta, where
-    sin(alpha) / a = sin(beta) / b. The linkage moves, although closing a chain of four joints imposes six conditions."""
+    """Return a Bennett linkage of four hinges in space, which moves although six conditions close a chain of four joints.
+
+    The links have the lengths a, b, a, b and the twists alpha, beta, alpha, beta, where sin(alpha) / a = sin(beta) / b.
+    """
     wide = np.arcsin(np.sin(twist) * long / short)
     links = [(short, twist), (long, wide), (short, twist), (long, wide)]
     # tan(t1/2) tan(t2/2) = sin((beta + alpha)/2) / sin((beta - alpha)/2); t3 = 2 pi - t1, t4 = 2 pi - t2.
@@ -144,8 +145,7 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
 
 
 def test_bennetts_linkage_moves_by_its_law():
-    """Twenty conditions on 18 coordinates leave one degree of freedom: rates and accelerations satisfy tan(t1/2) tan(t2/2) =
-    const and t3 = -t1."""
+    """The angles satisfy tan(t1/2) tan(t2/2) = const and t3 = -t1."""
     compiled = compile_model(bennett(), backend="numpy")
     start = compiled.consistent(keep={"hinge 1.rate": 1.0})
     (x, m), p = compiled.initial(start), compiled.parameters()
@@ -169,7 +169,7 @@ def test_bennetts_linkage_moves_by_its_law():
 
 
 def test_a_singular_position_is_named_with_its_time_whatever_the_steps_are():
-    """Two uprights with a coupler fold flat at pi; the reported time agrees, for loose and tight tolerances and few samples."""
+    """Two uprights with a coupler fold flat at pi."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))
     rates = lambda _, y: [y[1], -2.0 * G * np.cos(y[0]) / (5.0 / 3.0)]  # noqa: E731

@@ -1,5 +1,4 @@
-"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations; the same motions in compiled
-graphs."""
+"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations."""
 
 from __future__ import annotations
 
@@ -120,8 +119,6 @@ def test_searched_shares_save_time(seed: int) -> None:
 
 @pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
-    """The shortest time is independent of a shift of the path, its direction, the order of axes, and the units of length and
-    time."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}
     least = cubic_spline(points, **limits, shortest=True).duration
     turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}
@@ -164,7 +161,6 @@ def test_straight_motion_of_two_waypoints_is_the_shortest_one_for_its_jerk() -> 
     ],
 )
 def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
-    """The durations agree with the four kinds of double S; axes with shorter paths move in synchrony."""
     d, j = 1.3, 10.0
     motion = s_curve((0.0, 1.0), (d, 1.0 - d / 2), velocity=v, acceleration=a, jerk=j, at=0.3)
     assert motion.duration == pytest.approx(shortest(d, v, a, j), rel=1e-12)

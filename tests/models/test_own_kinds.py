@@ -1,4 +1,4 @@
-"""User-defined kinds: a joint and an unbounded surface that this package lacks, each as a record of the user."""
+"""User-defined kinds: a joint and an unbounded surface that this package lacks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def slotted() -> Any:
 
 
 def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
-    """Without a force along the slot the centre of mass stays above one point, and the pin moves back and forth."""
     length, angle = 0.3, 0.8
     bob = rigid_body(
         "bob",

@@ -32,7 +32,6 @@ def symmetric(size: float) -> np.ndarray:
 
 
 def test_the_reader_of_formulas() -> None:
-    """The reader detects a factor of 1/2 instead of 1/4, and a missing transpose."""
     given = {"a": np.array([1.0, 2.0, 3.0]), "K": np.diag([1.0, 2.0, 3.0]), "tr": np.trace}
     assert value(r"\tfrac12 a^T K\,a - \operatorname{tr}(K)", given) == pytest.approx(0.5 * 36.0 - 6.0)
     assert np.allclose(value(r"2 (K\,a) \times a", given), 2 * np.cross(given["K"] @ given["a"], given["a"]))
@@ -63,7 +62,7 @@ def test_potential_and_wrench_of_a_weight() -> None:
 
 
 def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
-    """Return J^-1 in theta' = J^-1 omega with omega in B, by finite differences of the rotation vector."""
+    """Return J^-1 in theta' = J^-1 omega, with omega in axes of B, by finite differences of the rotation vector."""
 
     def vector(turn: np.ndarray) -> np.ndarray:
         angle = np.arccos((np.trace(turn) - 1.0) / 2.0)
@@ -80,8 +79,6 @@ def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_potential_and_wrench_of_a_spring(form: str, coupled: bool) -> None:
-    """The printed energy and wrench are correct, and the wrench is the gradient of the energy with respect to small body
-    twists."""
     K = [symmetric(1.0) + 4.0 * I, symmetric(10.0) + 300.0 * I, *([symmetric(2.0)] if coupled else [])]
     wrench_op, energy_op = _laws(form, coupled)
     theta = np.array([0.5, -0.7, 0.4])

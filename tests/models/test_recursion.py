@@ -1,5 +1,4 @@
-"""Articulated bodies compared with mass matrices and Pinocchio; operation counts; long mechanisms with ports, loops and
-stops."""
+"""Articulated bodies compared with mass matrices and with Pinocchio."""
 
 from __future__ import annotations
 
@@ -34,7 +33,6 @@ from tests.models.test_trees import G, inertia, pinocchio_model, torso, without_
 
 
 def rods(count: int, axes=((0, 1, 0), (1, 0, 0)), name: str = "rods", **more) -> Chain:
-    """Return hanging rods of 0.1 m in a row, hinged about these axes in turn."""
     rod = cylinder_inertia(1.0, 0.02, (0, 0, 0), (0, 0, -0.1))
     return Chain(
         name,
@@ -48,7 +46,6 @@ def rods(count: int, axes=((0, 1, 0), (1, 0, 0)), name: str = "rods", **more) ->
 
 
 def oblique(count: int) -> Chain:
-    """Return general bodies on axes in random directions."""
     rng = np.random.default_rng(0)
     return Chain(
         "oblique", tuple(Link(f"body {k}", joints.revolute(*rng.normal(size=(2, 3))), inertia(rng)) for k in range(count))
@@ -56,7 +53,6 @@ def oblique(count: int) -> Chain:
 
 
 def forked(limbs: int, length: int) -> Tree:
-    """Return several limbs of rods on one trunk."""
     links = [Link("trunk", joints.revolute((0, 0, 1)), cylinder_inertia(1.0, 0.1, (0, 0, 0), (0, 0, 0.2)))]
     for limb in range(limbs):
         for k, link in enumerate(rods(length).links):
@@ -97,8 +93,7 @@ def test_accelerations_against_pinocchio(make):
 
 
 def counted(tree: Tree) -> tuple[int, int]:
-    """Return the numbers of operations for v' by mass matrix, velocity forces and potential gradient, and by articulated
-    bodies."""
+    """Return the numbers of operations for v', first by mass matrix, then by articulated bodies."""
     n = tree.freedoms
     sizes = {"q": (n,), "v": (n,), "e": (n,), "p": (len(inertia_numbers(tree)),)}
 
@@ -113,8 +108,7 @@ def counted(tree: Tree) -> tuple[int, int]:
 
 
 def test_operations_grow_with_the_number_of_joints():
-    """Each further joint costs no more operations than the previous joint, and at most 724, which an oblique joint with a
-    general body costs."""
+    """An oblique joint with a general body costs at most 724 operations."""
     for make, each in ((oblique, 724), (rods, 320), (lambda n: rods(n, axes=((0, 1, 0),)), 110)):
         counts = [counted(make(n))[1] for n in (6, 8, 10, 12)]
         assert np.diff(counts)[0] <= 2 * each and np.diff(counts, 2).max() <= 0
@@ -133,9 +127,7 @@ def test_operations_grow_with_the_number_of_joints():
     ids=lambda tree: f"{tree.name} {tree.freedoms}",
 )
 def test_estimated_operations(tree):
-    """Estimates are at least 98 % of the counts, and close to them for long mechanisms: joints through one point and ends of
-    branches cost less than estimated. Where the methods differ clearly, estimated and traced operations select the same
-    method."""
+    """Joints through one point and ends of branches cost less than estimated."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500
@@ -147,8 +139,6 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """Few joints use the derivatives of M, more joints use M and recursion, and many joints use articulated bodies if no joint
-    is driven."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -171,7 +161,6 @@ def test_energy_of_a_long_chain():
 
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
-    """Return the same graph with the mass matrix M(q)."""
     monkeypatch.setattr("screwbond.models.chains.graph.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()
@@ -187,7 +176,6 @@ def rates_of(make, part, seed=4):
 
 
 def hung(part):
-    """Return a string from the last rod to a post, and a torque on the second joint."""
     graph, string = Graph("hung"), point_spring("string", 500.0, point_b=(0, 0, -0.1))
     graph.connect(Se("motor", 2.0), part.port("joint rod 1"))
     attach_between(graph, string, ground("post", position=(0.5, 0.3, -1.0)), part.link("rod 13"))
@@ -195,7 +183,6 @@ def hung(part):
 
 
 def pinned(part):
-    """Return a graph that holds the end of the last rod in place."""
     graph = Graph("pinned")
     hold = MTF(
         "pin",
@@ -209,7 +196,6 @@ def pinned(part):
 
 @pytest.mark.parametrize("make", [hung, pytest.param(pinned, marks=pytest.mark.thorough)])
 def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
-    """With wrenches on links, torques on joints, and constraints between links and ground, both methods give the same rates."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     options = {"gravity": G, "ports": ["rod 13"], "joint_ports": ["rod 1"] if make is hung else (), "position": q}
@@ -230,7 +216,6 @@ def test_a_pinned_chain_stays_pinned():
 
 
 def test_stops_of_a_long_chain(monkeypatch):
-    """Both methods agree while joints are beyond either limit."""
     tree = rods(14, limits=(-0.2, 0.3))
     options = {"gravity": G, "limits": "stop", "stop_stiffness": 20.0, "position": np.full(14, 0.1)}
 
@@ -261,7 +246,6 @@ def test_a_long_chain_that_is_moved():
 
 
 def test_units_of_a_long_chain():
-    """In mm, g and s the angular accelerations are the same."""
     rng = np.random.default_rng(1)
     q, v, effort = rng.normal(size=(3, 14))
 

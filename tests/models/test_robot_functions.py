@@ -1,4 +1,4 @@
-"""Robot functions and their blocks: poses, inverse dynamics, geometric Jacobians and inverse kinematics, for rows of states."""
+"""Robot functions and their blocks: poses, inverse dynamics, Jacobians and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Return a tree of revolute, prismatic, helical and mimic joints on a turned base."""
     base = np.eye(4)
     base[:3] = [[0.0, 0.0, 1.0, 0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -0.1]]
     return Tree("branched", (
@@ -109,7 +108,6 @@ def test_a_jacobian_is_the_derivative_of_the_point_in_named_axes() -> None:
 
 
 def test_blocks_hold_an_arm_by_its_own_efforts() -> None:
-    """Efforts for a desired acceleration produce this acceleration; block and function give the same Jacobian."""
     arm, q, v, a = two_links(), np.array([0.4, -0.9]), np.array([0.3, 0.2]), np.array([1.5, -2.0])
     moving = chain_graph(arm, gravity=(0, 0, -9.81), position=q, velocity=v)
     motors = Se("motors", lambda tau: tau, signals=["inverse.effort"], dimension=2)
@@ -137,7 +135,6 @@ def test_two_links_reach_a_point_as_the_cosine_rule_says() -> None:
 
 
 def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None:
-    """A stretched arm points at the goal; if a joint limit prevents this, the solution names that joint."""
     goal = np.array([0.8, 0.0, -0.6])
     stretched = inverse_kinematics(two_links(), "fore", goal, at=(0.25, 0, 0), nearest=True)
     assert not stretched.reached and stretched.position_error == pytest.approx(1.0 - 0.55, rel=1e-9)
@@ -168,7 +165,6 @@ def test_a_half_turn_is_the_full_angle_away() -> None:
 
 
 def rodrigues(vector: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a rotation vector (Rodrigues)."""
     angle = np.linalg.norm(vector)
     x, y, z = vector / angle
     K = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])

@@ -1,4 +1,4 @@
-"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy and refusals."""
+"""Springs and dampers between bodies."""
 
 from __future__ import annotations
 
@@ -132,8 +132,6 @@ def block(name: str, **more):
 
 
 def two_on_a_spring(place: np.ndarray | None = None, form: str = "rotation vector", damped: bool = False):
-    """Return two free bodies, with a spatial spring, a point spring and, if `damped`, a damper between them, all moved by
-    `place`."""
     H0 = np.eye(4) if place is None else place
     poses = []
     for H in (exp(np.array([0.2, 0.5, -0.3, 0.1, 0, 0.2])), exp(np.array([-0.2, 0.3, 0.2, 0.2, -0.05, 0.25]))):
@@ -161,7 +159,6 @@ def random_frame() -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("damped", [False, True])
 def test_energy_and_momentum(form, damped):
-    """The energy account closes, the stored energy agrees with the formula, and both momenta about the origin are constant."""
     compiled = compile_model(two_on_a_spring(form=form, damped=damped))
     result = compiled.simulate(2.0, samples=0.02, rtol=1e-9, progress=False)
     ledger = result.ledger
@@ -179,8 +176,6 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and energy rate follow from the poses of the run; the wrench in world axes is the transformed wrench in
-    B."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -218,8 +213,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """The angular frequency is sqrt(k / m): after ten and a quarter periods a small displacement is zero and the speed is
-    largest."""
+    """The angular frequency is sqrt(k / m), so after ten and a quarter periods a small displacement is zero."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -250,7 +244,6 @@ def test_a_damper_to_ground_damps_absolute_motion():
 
 
 def test_a_moving_reference_gives_its_work():
-    """A prescribed body drags a free body by a spring; the energy that the prescribed body supplies is stored or dissipated."""
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")
@@ -295,7 +288,6 @@ def test_point_spring_with_damping_along_its_line():
 
 
 def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
-    """A source acts against a spring at points off the centres: the force and its moment change the momenta of both bodies."""
     points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
     graph, cylinder = Graph("line"), line_force("cylinder", *points)
     one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))
@@ -334,7 +326,6 @@ def test_a_spring_that_is_turned_to_pi_ends_the_run():
 
 
 def test_springs_add_no_degrees_of_freedom():
-    """A body between springs has 13 states; its equilibrium and modes follow from the total stiffness."""
     graph = Graph("held")
     wall = ground("wall")
     body = rigid_body("body", mass=0.4, inertia=(1e-3, 2e-3, 2.5e-3), position=(0.01, 0.0, 0.0), gravity=(0, 0, -9.81))

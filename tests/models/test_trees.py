@@ -1,4 +1,4 @@
-"""Trees compared with products of exponentials, sums over bodies and Pinocchio; driven joints; refusals."""
+"""Trees compared with products of exponentials, sums over bodies and Pinocchio."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Return two arms and a head on a trunk, and a tail on the base; joints have one to three freedoms, and two joints are
-    optionally driven."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -79,7 +77,6 @@ CARRIED_BY = {
 
 
 def of_joints(tree: Tree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the joint positions of every link; driven joints follow their own formulas."""
     found, at = {}, 0
     for link in tree.links:
         if link.mimic is None:
@@ -112,7 +109,6 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """Poses are products of exponentials along the branch to 1e-13; Jacobians are derivatives of the poses."""
     tree, q, v = case
     twists = body_twists(tree, q, v)
     for k in range(len(tree.links)):
@@ -175,7 +171,6 @@ def test_a_serial_tree_is_the_chain():
 
 
 def pinocchio_model(tree: Tree):
-    """Return the mechanism built with Pinocchio's functions: one joint for each freedom, each body on its joint."""
     pin = pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
     model, ends = pin.Model(), {}
     model.gravity.linear = G
@@ -199,7 +194,6 @@ def pinocchio_model(tree: Tree):
 
 
 def without_pitch(tree: Tree) -> Tree:
-    """Return the tree with only the joints that `pinocchio_model` supports: revolute and prismatic joints."""
     turning = joints.revolute([0.1, 0.2, 1.0], [0.3, 0.0, 0.1])
     links = [
         Link(x.name, turning if x.joint.kind == "helical" else x.joint, x.inertia, x.home, parent=x.parent) for x in tree.links
@@ -233,7 +227,6 @@ def test_against_pinocchio():
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize("driven", [False, True])
 def test_energy_of_free_motion(form, driven):
-    """T + V is constant; a link of one branch has the pose of the product of exponentials."""
     tree = torso(driven=driven)
     n = tree.freedoms
     part = chain_graph(tree, form=form, gravity=G, ports=["head", "right finger"], velocity=np.linspace(-1.0, 1.0, n))
@@ -250,7 +243,6 @@ def test_energy_of_free_motion(form, driven):
 
 
 def gripper(mimic: Mimic | None, **options) -> Tree:
-    """Return two jaws that slide apart on a turning hand."""
     rng = np.random.default_rng(2)
     return Tree(
         "gripper",
@@ -263,7 +255,7 @@ def gripper(mimic: Mimic | None, **options) -> Tree:
 
 
 def test_a_driven_joint_is_a_constraint_that_is_solved():
-    """Elimination of q_right = 0.1 - q_left gives the same motion as a Constraint between free jaws, with two fewer states."""
+    """Elimination of q_right = 0.1 - q_left gives the same motion as a Constraint between free jaws."""
     start = np.array([0.4, 0.03])
     pushed = {"gravity": G, "limits": "ignore"}
     one = chain_graph(gripper(Mimic("left", -1.0, 0.1)), position=start, velocity=[1.0, 0.2], **pushed)
@@ -280,7 +272,6 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """The mass is twice the mass of one jaw, since the jaws' effects on each other's momentum cancel."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))
@@ -338,7 +329,6 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """A massless link at an end is named, in any unit of length; a massless link with mass beyond it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

@@ -1,5 +1,4 @@
-"""With only the required packages, every command and task writes all files that need no extras, and one line names the other
-files."""
+"""Files that commands and tasks write with only the required packages."""
 
 import json
 import subprocess
@@ -53,7 +52,6 @@ RUNS = {
     "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
     "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex", "scene.glb"}),
 }
-"""Arguments of every command and task that writes files, and the files written without extras."""
 
 
 @pytest.fixture(scope="module")

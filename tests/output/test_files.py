@@ -1,5 +1,4 @@
-"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is reported in one
-line."""
+"""Files and folders, each of which is written completely or not at all."""
 
 import builtins
 import errno
@@ -102,8 +101,6 @@ def test_folders_of_a_failed_write_are_deleted(tmp_path):
 
 
 class FullDisk(io.FileIO):
-    """A file on a disk that is full after ten bytes."""
-
     def write(self, data, /):
         if self.tell() + len(data) > 10:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -112,8 +109,6 @@ class FullDisk(io.FileIO):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Put every file opened for writing on a full disk."""
-
     def opened(file, mode="r", buffering=-1, encoding=None, *rest, **more):
         if not set(mode) & set("wxa"):
             return true_open(file, mode, buffering, encoding, *rest, **more)

@@ -1,5 +1,4 @@
-"""One style sheet sets the style of pictures, no module changes Matplotlib's settings itself, and everyone can distinguish the
-colours."""
+"""Style sheet of pictures, which alone sets the style, with colours that everyone can distinguish."""
 
 from __future__ import annotations
 
@@ -16,12 +15,11 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""Exempt modules: the style sheet, SVG diagrams with their own colours and typefaces, and colours of solids in scenes."""
+"""Exempt modules: the style sheet itself, SVG diagrams, and the colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
 }
-"""Modules that also draw solids, which have their own colours."""
 PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.plot_style", "figure.subplots")
 SETTINGS = {"rcParams", "rc_context", "rcdefaults", "rc"}
 GIVEN = {"fontsize", "labelsize", "titlesize", "fontweight", "fontfamily", "color", "facecolor", "edgecolor"}
@@ -29,7 +27,6 @@ SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for pa
 
 
 def settings_of(source: str) -> list[str]:
-    """Return the Matplotlib settings, colours and font sizes that a plotting module sets itself."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
@@ -97,13 +94,13 @@ WHITE = TO_XYZ.sum(axis=1)
 
 
 def linear(colour: str) -> np.ndarray:
-    """Return a colour as linear RGB (3,), 0 to 1."""
+    """Return a colour as linear RGB (3,), from 0 to 1."""
     given = np.array(rgb(colour)) / 255.0
     return np.where(given <= 0.04045, given / 12.92, ((given + 0.055) / 1.055) ** 2.4)
 
 
 def lab(light: np.ndarray) -> np.ndarray:
-    """Return CIE L*, a*, b* (3,) of linear RGB (3,)."""
+    """Return CIE L*, a*, b* (3,) of a colour in linear RGB."""
     x = TO_XYZ @ np.clip(light, 0.0, 1.0) / WHITE
     f = np.where(x > (6 / 29) ** 3, np.cbrt(x), x / (3 * (6 / 29) ** 2) + 4 / 29)
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
@@ -112,8 +109,9 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
-    """Colours differ by more than 20, about nine times the just noticeable difference of 2.3 for large patches (CIE 1976),
-    because curves are thin."""
+    """Curves are thin, so colours differ by more than 20, about nine times the just noticeable difference of 2.3 for large
+    patches (CIE 1976).
+    """
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 
@@ -141,8 +139,7 @@ def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
 
 @pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
 def test_rounding_is_not_drawn_large(size: float) -> None:
-    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit; a value that changes more is
-    drawn over its own range."""
+    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit."""
     figure = pytest.importorskip("matplotlib.figure")
     with styled():
         still, moving, nought = figure.Figure().subplots(3)

@@ -1,7 +1,4 @@
-"""Bortoff 2018 (BO18): the printed equations are compared with mass points in space, without a graph or closed-form terms.
-
-`delta_independent` moves mass points by cross products; all derivatives are finite differences in time and in the angles.
-"""
+"""Printed equations of Bortoff 2018 (BO18), compared with mass points in space and with finite differences."""
 
 from __future__ import annotations
 
@@ -25,12 +22,11 @@ E = np.eye(3)
 
 
 def arms(x):
-    """Return the parts of a vector (9,) for the three arms."""
     return x.reshape(3, 3)
 
 
 def closed(speed=1.5):
-    """Return angles (9,) at which the tips meet, and rates (9,) that keep them together."""
+    """Return angles (9,) at which the tips meet, and rates (9,) that keep the tips together."""
     q = independent.assemble(NUMBERS, Y)
     H = independent.constraint(NUMBERS, q, np.zeros(9))[1]
     _, _, vectors = np.linalg.svd(H)
@@ -38,7 +34,7 @@ def closed(speed=1.5):
 
 
 def bare(q):
-    """Return psi as (4) prints it, (3,): without the offset L0 - L3."""
+    """Return psi (3,) of equation (4) as printed, without the offset L0 - L3."""
     s, c = np.sin(q), np.cos(q)
     return np.array([P.L2 * s[1] * s[2], P.L1 * c[0] + P.L2 * c[1], P.L1 * s[0] + P.L2 * s[1] * c[2]])
 
@@ -48,7 +44,7 @@ def psi(q):
 
 
 def by_time(f, q, v, a, h=1e-4):
-    """Return d/dt of f(q, v) along a motion with these rates, accurate to fourth order."""
+    """Return d/dt of f(q, v) along a motion with these rates and accelerations, accurate to fourth order."""
 
     def at(t):
         return np.asarray(f(q + t * v + 0.5 * t * t * a, v + t * a))
@@ -61,7 +57,6 @@ def gradient(f, x, h=1e-5):
 
 
 def mass(q):
-    """Return the mass matrix M (9, 9) of the mass points."""
     M = np.zeros((9, 9))
     for a in range(3):
         M[3 * a : 3 * a + 3, 3 * a : 3 * a + 3] = independent.arm_terms(NUMBERS, arms(q)[a], np.zeros(3))[0]
@@ -73,17 +68,15 @@ def kinetic(q, v):
 
 
 def weight(q):
-    """Return the gravity term G (9,)."""
     return np.concatenate([independent.arm_terms(NUMBERS, part, np.zeros(3))[2] for part in arms(q)])
 
 
 def pushed(u):
-    """Return B u (9,)."""
     return np.array([u[0], 0, 0, u[1], 0, 0, u[2], 0, 0])
 
 
 def lengths(q, tool):
-    """Return the lengths of the rods, from the elbows at the shafts' radius L0 to the end effector's corners at radius L3."""
+    """Return the lengths of the rods, from elbows on shafts at the radius L0 to corners of the end effector at the radius L3."""
     found = []
     for R, (motor, *_) in zip(ROTATIONS, arms(q), strict=True):
         elbow = R @ np.array([0.0, P.L0 + P.L1 * np.cos(motor), P.L1 * np.sin(motor)])
@@ -136,7 +129,7 @@ def test_units_of_table_I():
 
 
 def arm_kinetic(m3):
-    """Return T of arm 1, equation (1), with the factor `m3` / 2 instead of the printed m3 / 6."""
+    """Return the kinetic energy of arm 1, equation (1), with the factor `m3` / 2 instead of the printed m3 / 6."""
     q, v = closed()
     q, v = arms(q)[0], arms(v)[0]
     s, c = np.sin(q), np.cos(q)
@@ -285,7 +278,6 @@ def test_equation_28_converges_to_the_solution_of_27():
 
 
 def test_equations_34_and_35():
-    """The equations give the velocity and acceleration of the tool."""
     q, v = closed()
     a, _ = independent.acceleration(NUMBERS, q, v, TORQUES)
     tip = independent.arm_points(NUMBERS, q[:3], v[:3])[-1]

@@ -1,4 +1,4 @@
-"""Bortoff 2020 (BO20): bouncing ball, ball maze and soft touch: formulas, captions and numbers, as printed and corrected."""
+"""Formulas, captions and numbers of Bortoff 2020 (BO20), as printed and as corrected."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the time and the force at which h passes through zero after the fifth contact, with a1 = 0, and the time at which
-    lambda does, found by the classical Runge-Kutta method with steps of 1e-5 s."""
+    """Return the time and the force at which h passes through zero after the fifth contact, and the time at which lambda
+    does, with a1 = 0.
+    """
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []
@@ -142,7 +143,7 @@ def test_equation_9a_is_the_distance_from_the_ring():
 
 
 def slip(i, q, v):
-    """Return the velocity at which the ball slips along the ring, from vector algebra alone."""
+    """Return the velocity at which the ball slips along the ring."""
     centre, out = np.array([q[1], q[2], 0.0]), np.array([q[1], q[2], 0.0]) / np.hypot(q[1], q[2])
     point = centre - MAZE.ball_radius * out
     of_ball = np.array([v[1], v[2], 0.0]) + np.cross([0.0, 0.0, v[3]], point - centre)

@@ -1,5 +1,4 @@
-"""Notes in the notation of a paper: their formulas, evaluated as printed, agree with the code, and they explain all letters of
-surfaces."""
+"""Notes in the notation of a paper, whose formulas, evaluated as printed, agree with the code."""
 
 from __future__ import annotations
 
@@ -76,13 +75,11 @@ def test_the_note_of_a_gauss_frame_defines_metric_curvature_and_torsion() -> Non
 
 
 def equations_of(note: str) -> list[str]:
-    """Return the formulas of a note that define one letter."""
     found = [text for text in note.split("$")[1::2] if " = " in text]
     return [text for text in found if not text.startswith(("(", "m\\,", "M ", "\\dot", "q_", "z_"))]
 
 
 def random_arm(rng: np.random.Generator) -> tuple[DeltaParameters, dict[str, Any], np.ndarray, np.ndarray]:
-    """Return random parameters, the value of each letter of the notes, random angles, and their rates."""
     fit = DeltaParameters.fit()
     p = DeltaParameters(**{f.name: getattr(fit, f.name) * rng.uniform(0.9, 1.1) for f in fields(fit)})
     theta, rates = rng.uniform(-1.2, 1.2, 3), rng.uniform(-2.0, 2.0, 3)
@@ -129,7 +126,6 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
 
 
 def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
-    """The functions compute h of (10) with R_z and psi as named there, and H assembled from the derivatives of the tips."""
     rng = np.random.default_rng(9)
     text = next(text for text in formula_notes.TIP.split("$") if text.startswith("h ="))
     inside = text.partition(" = ")[2].rpartition(" = ")[0]

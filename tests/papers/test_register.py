@@ -1,4 +1,4 @@
-"""The register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
+"""Register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")
 PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
-"""Entry of a source: paper, cited equations and figures, and whether they were corrected."""
+"""Entry of a source: a paper, the cited equations and figures, and whether they were corrected."""
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:
@@ -44,7 +44,6 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def named_operations() -> Iterator[tuple[str, Op]]:
-    """Yield operations that modules name, including operations in tuples and actions."""
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():
@@ -116,7 +115,6 @@ def system(name: str) -> System:
 
 
 def operations() -> Iterator[tuple[str, Op]]:
-    """Yield all named operations, and the operations in models that together cover all paper sources."""
     yield from named_operations()
     for name in BUILT:
         yield from ((f"{name}: {statement.element}", statement.op) for statement in system(name).statements)
@@ -124,13 +122,11 @@ def operations() -> Iterator[tuple[str, Op]]:
 
 @cache
 def notes() -> dict[str, str]:
-    """Return a map from each note to one operation that has it."""
     return {op.note: place for place, op in operations() if op.note}
 
 
 @cache
 def sources() -> dict[str, str]:
-    """Return a map from each source to one operation that cites it."""
     return {op.source: place for place, op in operations() if op.source}
 
 
@@ -140,7 +136,6 @@ def places_of(text: str) -> list[str]:
 
 @cache
 def rows(paper: str, heading: str) -> list[list[str]]:
-    """Return the cells of the table below a heading of a paper."""
     section = re.search(rf"^### {heading} \({paper}\)$(.*?)(?=^##|\Z)", text_of("papers.md"), flags=re.MULTILINE | re.DOTALL)
     assert section, (paper, heading)
     lines = [line for line in section[1].splitlines() if line.startswith("|")][2:]
@@ -151,7 +146,6 @@ RIGHT, WRONG = "Correct as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
-    """Yield (paper, equation or figure, corrected, operation) of all sources and notes."""
     told = [(entry, where) for source, where in sources().items() for entry in entries(source)]
     told += [(entry[0], where) for note, where in notes().items() for entry in ENTRY.finditer(note)]
     for entry, where in told:
@@ -203,7 +197,6 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """Each row for a misprinted equation names the code and a test; no equation is listed as both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

@@ -1,8 +1,7 @@
-"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations are compared with moving closest points.
+"""Printed equations of Visser, Stramigioli and Heemskerk 2002 (VI02), compared with moving closest points of two spheroids.
 
-Two spheroids are in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
-relative twist; frames, angle, gap and all twists follow from differences in time. Only the pose of a twist (`poses.exp`) is taken
-from the package; each equation is tested as printed and as corrected.
+Only the pose of a twist (`poses.exp`) is taken from the package; frames, angle, gap and twists follow from differences in
+time.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ GAPS = (0.004, -0.003)
 
 
 def norm(a):
-    """Return the length of real or complex vectors (3,); analytic, for complex steps."""
+    """Return the length of a vector (3,), without conjugation, so that complex steps give its derivative."""
     return np.sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2])
 
 
@@ -81,7 +80,7 @@ def nearest(H, q):
 
 @cache
 def start(gap):
-    """Return the pose H_O1_O2 with a given gap, and the coordinates of the closest points, from a search over both surfaces."""
+    """Return the pose H_O1_O2 with a given gap, and the coordinates of the closest points."""
     H = poses.exp(np.array([0.5, 0.9, -0.4, 0.0, 0.0, 0.0])).astype(float)
     H[:3, 3] = (0.06, 0.045, 0.03)
     grid = [np.array([u, v]) for u in np.linspace(0.1, 3.0, 40) for v in np.linspace(-np.pi, np.pi, 80)]
@@ -113,19 +112,17 @@ def course(gap):
 
 
 def rate(values):
-    """Return the derivative at the middle of five values, to fourth order."""
     return (values[0] - 8.0 * values[1] + 8.0 * values[3] - values[4]) / (12.0 * STEP)
 
 
 def body_twist(frames):
-    """Return T of hat(T) = H^-1 dH/dt, (6,), at the middle of five poses."""
+    """Return the body twist T (6,) with hat(T) = H^-1 dH/dt, at the middle of five poses."""
     W = np.linalg.inv(frames[2]) @ rate(frames)
     return np.array([W[2, 1], W[0, 2], W[1, 0], *W[:3, 3]])
 
 
 def measured(gap):
-    """Return the state at the middle of five poses: q1, q2, alpha, d, their rates, the relative twist in C2, and the frames over
-    time."""
+    """Return q1, q2, alpha, d, their rates, the relative twist in C2, and the frames over time."""
     path = course(gap)
     alphas, gaps, _ = zip(*(state(H, q) for H, q in path), strict=True)
     q = [q for _, q in path]
@@ -146,7 +143,6 @@ def measured(gap):
 
 
 def off(found, wanted):
-    """Return the largest difference relative to the size of the expected value."""
     return np.abs(np.asarray(found) - wanted).max() / np.abs(wanted).max()
 
 
@@ -209,7 +205,6 @@ def test_equation_17_needs_the_pose_between_the_frames(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equations_10_and_11(gap):
-    """The body twists of the Gauss frames follow from K, M and T."""
     m = measured(gap)
     for frames, (M, K, T), qdot in zip((m["C1"], m["C2"]), m["forms"], m["rates"], strict=False):
         wx, wy, wz, *v = body_twist(frames)

@@ -1,4 +1,4 @@
-"""Wang, Dehio and Kheddar 2022 (WA22): wrench transforms, the sum over links, restitution and ordering, as printed and corrected.
+"""Wrench transforms, sums over links and restitution of Wang, Dehio and Kheddar 2022 (WA22), as printed and as corrected.
 
 The paper writes the linear part first; `lin` reorders matrices of this project.
 """
@@ -32,13 +32,12 @@ FORCE = np.array([3.0, -1.0, 2.0])
 
 
 def lin(matrix):
-    """Reorder a matrix to put the linear part first."""
     swap = np.roll(np.eye(6), 3, axis=0)
     return swap @ np.asarray(matrix, dtype=float) @ swap.T
 
 
 def some_pose():
-    """Return g_ip: the pose of the contact frame in a link's frame."""
+    """Return g_ip, the pose of the contact frame in a link's frame."""
     return np.asarray(pose(exp((0.3, -0.8, 0.5)), (0.2, -0.1, 0.4)), dtype=float)
 
 
@@ -76,7 +75,7 @@ def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
 
 
 def test_equation_10_counts_the_impulse_once():
-    """A sum over seven links of a term without i is seven times the impulse, which acts once in the graph."""
+    """The sum over seven links of a term without i is seven times the impulse, which acts once."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body, n = where.composite, np.asarray(arm.normal)
@@ -93,8 +92,7 @@ def test_equation_10_counts_the_impulse_once():
 
 
 def test_the_equivalent_inertia_needs_transposes():
-    """The expression in the text below equation (10), corrected to Ad^-T(g_pc) I Ad^-1(g_pc), is symmetric: it is the composite's
-    inertia about the point."""
+    """The expression below equation (10), corrected to Ad^-T(g_pc) I Ad^-1(g_pc), is the composite's inertia about the point."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body = where.composite
@@ -110,8 +108,7 @@ def test_the_equivalent_inertia_needs_transposes():
 
 
 def at_release(w0):
-    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0, found by
-    integration."""
+    """Return (s, s', energy dissipated in the damper) when the contact (15) opens, in units of k, m and v0."""
 
     def back(_, x):
         return x[0]
@@ -129,8 +126,7 @@ def at_release(w0):
 
 
 def rebound(w0):
-    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), computed with the compiled
-    contact."""
+    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15)."""
     k, c, mass, radius = 8.07e5, 4.60e7, 3.453, 0.1
     speed = w0 * k / c
     graph, floor = Graph("impact"), ground("floor", surface=plane())

@@ -10,7 +10,6 @@ from tests.inner.stepping import APART, Accuracy, free_body_stepper, new_run
 
 
 def cloud(rng):
-    """Return boxes and balls of all sizes, a body with both, and a floor; one pair is excluded."""
     shapes = [Box(*rng.uniform(0.1, 0.4, 3)) for _ in range(8)] + [Ball(rng.uniform(0.05, 0.2)) for _ in range(4)]
     shapes.append([Box(0.2, 0.1, 0.3, position=(0.1, 0, 0.1), quaternion=(0.6, 0.8, 0, 0)), Ball(0.1)])
     bodies = [
@@ -24,13 +23,11 @@ def cloud(rng):
 
 
 def columns(pairs, keep=slice(None)):
-    """Return one row for each point, in canonical order."""
     rows = np.column_stack([pairs.shape1, pairs.shape2, pairs.gap, pairs.p1, pairs.p2, pairs.normal])[keep]
     return rows[np.lexsort(np.round(rows[:, [5, 4, 3, 1, 0]], 6).T)]
 
 
 def test_points_are_those_of_the_arrays():
-    """Poses are random; boxes are nearly parallel, some overlapping and some apart."""
     rng = np.random.default_rng(3)
     compiled = free_body_stepper(cloud(rng)).compiled
     (x, m), p = compiled.initial(), compiled.parameters()

@@ -1,4 +1,4 @@
-"""Shapes in the general stepper: jointed bodies collide too, and free bodies behave as in a pile."""
+"""Shapes in the general stepper, where jointed bodies collide too and free bodies behave as in a pile."""
 
 import numpy as np
 import pytest
@@ -22,10 +22,7 @@ def floor(height=0.0):
 
 
 def test_free_boxes_come_to_rest_as_in_a_pile():
-    """Two boxes fall flat on each other and slide a little: quadratic programs and sweeps give the same poses.
-
-    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one of these edges.
-    """
+    """The boxes slide along an edge of the facets, where facets do not overestimate Coulomb's cone."""
     a = 0.1
     inertia = (a * a / 6,) * 3
 
@@ -53,7 +50,6 @@ def test_free_boxes_come_to_rest_as_in_a_pile():
 
 
 def arm():
-    """Return a bar hinged at its end, above a floor, turned by 90 degrees to lie along x."""
     lying = quaternion(rotations.exp(np.array([0.0, 0.5 * np.pi, 0.0])))
     graph, base = Graph("arm"), ground("base")
     bar = rigid_body(

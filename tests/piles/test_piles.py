@@ -1,5 +1,4 @@
-"""Time-stepping of many free bodies: impulses satisfy their conditions and agree with another solver; motion agrees with closed
-forms."""
+"""Time-stepping of many free bodies, compared with another solver and with closed forms."""
 
 import ctypes
 import importlib.util
@@ -25,8 +24,7 @@ def kinetic(run):
 
 
 def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
-    """Return contacts of free bodies with random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
-    M^-1."""
+    """Return a table of contacts for machine code, with rows J (count, 3, 6 bodies) and M^-1."""
     table = FieldTable(PileTable)
     table.allocate(
         bodies=bodies,
@@ -175,7 +173,6 @@ def test_a_dropped_ball_bounces_by_its_restitution():
 
 
 def tumbling(step, spring=False):
-    """Return skew boxes with displaced centres of mass, which fall on each other and bounce; a string pulls one box aside."""
     stones = [
         rigid_body(
             f"stone {k}",
@@ -198,8 +195,6 @@ def tumbling(step, spring=False):
 
 
 def test_the_account_is_measured_and_closes():
-    """The contacts' energy follows from impulses and velocities, and the step's energy from forces and spins; the storages lose
-    the sum, within rounding error."""
     run = tumbling(0.004)
     courses = run.ledger.elements
     assert courses["contacts"][-1] > 10.0 and np.ptp(courses["step"]) > 1e-3
@@ -210,7 +205,7 @@ def test_the_account_is_measured_and_closes():
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
-    """A tower at rest has one or two sets of collisions: each contact starts from its previous impulse, so few sweeps suffice."""
+    """Each contact starts from its previous impulse, so few sweeps suffice for a tower at rest."""
     runs = []
     for several in (False, True):
         bodies = [floor(), *(cuboid(f"box {k}", position=(0.0, 0.0, 0.1 * k + 0.05)) for k in range(4))]
@@ -226,8 +221,6 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """Momentum and spin are conserved within rounding error, for a body that tumbles about a general axis and whose centre of
-    mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,
@@ -264,8 +257,6 @@ def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
 
 
 def boxes(count, scale=1.0, weight=1.0):
-    """Return boxes of random orientation in layers above the floor, with `scale` units of length per metre and `weight` units of
-    mass per kilogram."""
     rng = np.random.default_rng(0)
     edge, found = 0.1 * scale, []
     for k in range(count):
@@ -325,7 +316,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 
 def test_a_bag_of_a_hundred_balls_settles():
-    """The bag has four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
+    """A ball may keep spinning about the normal of a single contact."""
     rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
@@ -348,7 +339,7 @@ def test_a_bag_of_a_hundred_balls_settles():
 
 
 def test_millimetres_and_grams():
-    """The same pile in other units has the same run, except for rounding errors that contacts magnify."""
+    """Contacts magnify rounding errors, so the runs in both units differ slightly."""
     runs = [
         free_body_stepper(
             graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7
@@ -362,7 +353,6 @@ def test_millimetres_and_grams():
 
 
 def test_bodies_of_several_shapes():
-    """A dumbbell rests on both balls; its middle, a capsule, touches nothing."""
     solids = [Ball(0.1, position=(0, 0, 0.4)), Ball(0.1, position=(0, 0, -0.4)), Capsule(0.02, 0.8)]
     lying = turned((0, 1, 0), np.pi / 2)
     body = rigid_body(
@@ -420,8 +410,6 @@ def test_jointed_bodies_are_no_pile_and_do_not_collide():
 
 
 def test_a_heap_of_all_kinds_never_gains_energy():
-    """The heap has balls, capsules, boxes, hulls (if coal is installed) and bodies of two solids: no body is lost, and all
-    land."""
     rng = np.random.default_rng(0)
     kinds = [Ball(0.05), Capsule(0.03, 0.1), Box(0.1, 0.06, 0.12), [Box(0.04, 0.04, 0.12), Ball(0.03, position=(0, 0, 0.06))]]
     if importlib.util.find_spec("coal"):
@@ -475,7 +463,6 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts the relative velocity of the balls is zero at first, and later is only rounding error."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts agree with closed forms: deceleration, rest on slopes, and energy."""
+"""Rolling and spinning friction of contacts, compared with closed forms."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,6 @@ def test_a_ball_spins_to_rest():
 
 
 def test_a_turntable_takes_a_box_along():
-    """The four corners of a box above the axis resist by friction and spinning friction; the table supplies the energy."""
     table = prescribed_body("table", twist=lambda t: (0, 0, 3.0, 0, 0, 0), shape=HalfSpace())
     run = run_of(table, cuboid("box", position=(0, 0, 0.05)), spinning_friction=LENGTH, rolling_friction=LENGTH, end=0.3)
     assert run["box.twist"][-1, 2] == pytest.approx(3.0, rel=1e-4)

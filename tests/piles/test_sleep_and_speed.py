@@ -11,8 +11,6 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """The poses of a sleeping tower are bit-identical until a ball hits the tower, which then falls like a tower that has not
-    slept."""
     runs = []
     for sleep in (0.0, 1e-3):
         stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]
@@ -30,7 +28,6 @@ def test_a_tower_sleeps_until_a_ball_strikes_it():
 
 
 def test_a_sleeping_box_wakes_when_its_belt_starts():
-    """A belt is at rest at first, then moves away from under the box."""
     belt = prescribed_body("belt", twist=lambda t: (0, 0, 0, 10.0 * maximum(t - 0.3, 0.0), 0, 0), shape=HalfSpace())
     made = free_body_stepper(graph_of(belt, cuboid("box", position=(0, 0, 0.05)), friction=0.4), sleep=1e-3)
     run = made.simulate(0.5, step=0.005)
@@ -57,8 +54,7 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
 
 @pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
 def test_bullets_meet_or_pass(miss):
-    """Bullets 1 cm across fly 2 m apart at 600 m/s, in steps of 5 ms: they do not pass through each other, nor collide when they
-    miss."""
+    """Bullets 1 cm across fly 2 m apart at 600 m/s, in steps of 5 ms."""
     still = (0.0, 0.0, 0.0)
     one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))
     other = ball("other", 0.005, 0.004, still, position=(1.0, miss, 0), velocity=(-300.0, 0, 0))
@@ -74,7 +70,7 @@ def test_bullets_meet_or_pass(miss):
 
 @pytest.mark.parametrize("spin, step", [(20.0, 0.005), (200.0, 5e-4)])
 def test_a_rod_that_spins_strikes_a_ball(spin, step):
-    """A rod 1 m long and 2 cm thick turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
+    """A rod 1 m long and 2 cm thick turns by a tenth of a radian per step."""
     still, at, mass = (0.0, 0.0, 0.0), 0.45, 0.05
     rod = cuboid("rod", (1.0, 0.02, 0.02), 1.0, still, angular_velocity=(0, 0, spin))
     struck = ball("ball", 0.02, mass, still, position=(at * np.cos(0.3), at * np.sin(0.3), 0))

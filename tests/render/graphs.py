@@ -66,8 +66,6 @@ def touching_bodies():
 
 
 def random_graph(seed, name=str):
-    """Return a random graph of junctions and elements with a few loops; every fifth graph has nested graphs. `name` maps each
-    name to the name to use."""
     random = np.random.default_rng(seed)
     graph = Graph(f"random {seed}")
     homes = [graph, *(Graph(name(f"part {k}")) for k in range(random.integers(1, 3) if seed % 5 == 0 else 0))]

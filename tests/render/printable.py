@@ -1,6 +1,4 @@
-"""Requirements on a printed diagram, checked in its SVG: no two nodes overlap, no bond crosses a node that is not its end, no
-label overlaps nodes, lines or labels, every stroke is where the effort is imposed, and every bond between drawn nodes is
-present."""
+"""Requirements on a printed diagram, checked in its SVG: nothing overlaps, and every bond and stroke is in its place."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def along(path: str, count: int = 60) -> np.ndarray:
-    """Return points (k, 2) on a path of M, L and Q commands."""
+    """Return points (k, 2) on a path of SVG commands M, L and Q."""
     found, last = [], np.zeros(2)
     for letter, given in re.findall(r"([MLQ])([^MLQ]*)", path):
         places = np.array(NUMBER.findall(given), dtype=float).reshape(-1, 2)
@@ -33,12 +31,11 @@ def along(path: str, count: int = 60) -> np.ndarray:
 
 
 def bonds_of(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """Return a map from the names of bonds to their groups."""
     return {group.get("data-bond", ""): group for group in root.iter(f"{SVG}g") if group.get("class") == "bond"}
 
 
 def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
-    """Return (string, [[left, top], [right, bottom]], name of its node or box) of all labels of the drawing."""
+    """Return (string, [[left, top], [right, bottom]], name of its node or box) of all labels."""
     found = []
     for group in root.find(f"{SVG}g").iter(f"{SVG}g"):
         for text in group.findall(f"{SVG}text"):
@@ -51,7 +48,6 @@ def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
 
 
 def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given: object) -> list[str]:
-    """Return the faults of a diagram of a model, as text; `given` contains options of `sketch`, such as `folded`."""
     drawn = drawn or sketch(model, **{"folded": None, **given})
     root = ElementTree.fromstring(drawing.svg)
     names = [node.name for node in drawn.nodes]

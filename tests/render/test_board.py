@@ -1,4 +1,4 @@
-"""Costs and moves of drawings on the grid obey their laws for random cells, and are equal in CPython and machine code."""
+"""Costs and moves of drawings on the grid, for random cells, in CPython and in machine code."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ MODELS = [hoist().freeze(), touching_bodies().freeze(), random_graph(0)]
 
 
 def valid_cells(drawn, made, random):
-    """Return cells in which every box contains only its own nodes, or None: one box after another, along a line or near it."""
+    """Return cells in which every box contains only its own nodes, or None if none are found."""
     chains = [drawn.chain(i) for i in range(len(drawn.nodes))]
     order = sorted(range(len(chains)), key=lambda i: (chains[i], random.random()))
     cells = np.zeros((len(chains), 2))
@@ -22,7 +22,6 @@ def valid_cells(drawn, made, random):
 
 @pytest.fixture(params=MODELS, ids=lambda model: model.name)
 def drawing(request):
-    """Return a board and some valid drawings."""
     drawn = sketch(request.param)
     made, random = Board(prices(drawn), nesting(drawn)), np.random.default_rng(3)
     tried = [valid_cells(drawn, made, random) for _ in range(60)]
@@ -32,7 +31,6 @@ def drawing(request):
 
 
 def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkeypatch):
-    """A move changes the node's cost and the total cost alike; moves to free cells keep a drawing valid."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     made, valid = drawing
     random = np.random.default_rng(5)
@@ -50,7 +48,6 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
 
 
 def test_boxes_do_not_cross(monkeypatch):
-    """Two bars must not cross, even if neither contains an end of the other."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     none = np.zeros(0, dtype=int)
     members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])

@@ -1,4 +1,4 @@
-"""The drawn bond graph: it is complete, nothing overlaps, and signs are on the correct side."""
+"""Drawn bond graph, which is complete, without overlaps, and with signs on the correct side."""
 
 import itertools
 import os
@@ -22,7 +22,6 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module", params=GRAPHS)
 def drawn(request):
-    """Return (model, causality, diagram, parsed SVG) of one graph."""
     model = GRAPHS[request.param]().freeze()
     causality = assign_causality(model)
     drawing = diagram(model)
@@ -30,7 +29,6 @@ def drawn(request):
 
 
 def groups(root, *kinds):
-    """Return a map from names to SVG groups, for objects of these kinds."""
     found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
     named = {node.get("data-bond", node.get("data-name")): node for node in found}
     assert len(named) == len(found)
@@ -38,7 +36,7 @@ def groups(root, *kinds):
 
 
 def lines_of(group):
-    """Return the points of the lines of a bond, barb last, without its stroke."""
+    """Return the points of a bond's lines without its stroke, with the barb last."""
     return [points(path) for path in group.iter(f"{SVG}path") if path.get("class") != "stroke"]
 
 
@@ -48,7 +46,6 @@ def points(path):
 
 
 def rectangles(root):
-    """Yield (text, left, top, right, bottom) of every label in the drawing itself."""
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size = float(text.get("font-size"))
         x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)
@@ -262,8 +259,6 @@ BODIES = ("body 1", "body 2", "contact")
 
 
 def outer_bonds(model, folded):
-    """Return the bonds that are not entirely inside one folded graph."""
-
     def home(end):
         return next((path for path in folded if end.element.startswith(f"{path}.")), end.element)
 
@@ -328,15 +323,12 @@ def test_graphs_inside_a_folded_one_go_with_it():
 
 
 def nest(name, inner=None):
-    """Return a graph with a port, and optionally a nested graph."""
     graph, port = Graph(name), J1("port")
     graph.connect(port, C("store", capacitance=1.0)).expose("port", port)
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """The automaton of a drawn switch also switches a junction of the folded graph: a signal is drawn from the switch to the
-    folded graph."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

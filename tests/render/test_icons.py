@@ -1,4 +1,4 @@
-"""Icons: graphs with an icon are folded, and show the icon with the names of their ports."""
+"""Icons of graphs, which are folded and show the names of their ports."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Laws of a diagram, on every example, script and model of a paper: no bond passes through a node that is not its end, and no
-label overlaps another label, a node, a bond or a stroke; a drawing depends on the graph alone."""
+"""Laws of a diagram, tested on every example, script and model of a paper."""
 
 import dataclasses
 import random
@@ -20,12 +19,10 @@ HERE = Path(__file__).parents[2]
 SCRIPTS = [*sorted(HERE.glob("examples/*.py")), *sorted(HERE.glob("tests/front_door/scripts/*.py"))]
 
 
-class Frozen(Exception):
-    """Exception raised once a script has built its graph."""
+class Frozen(Exception): ...
 
 
 def graph_of(script):
-    """Return the first graph that a script compiles; the script stops there."""
     found = []
     freeze = Graph.freeze
 
@@ -48,8 +45,7 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Yield a pool of one new process: tests may have left compiled models in the caches of this process, and a script would then
-    compile nothing."""
+    """Yield a pool of one new process, since a script compiles nothing if this process has its models in a cache."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -112,7 +108,6 @@ def test_diagrams_of_models_can_be_read(name):
 
 
 def shuffled(model, seed):
-    """Return a copy of a model, built in another order."""
     order = random.Random(seed)
 
     def mixed(things):
@@ -128,7 +123,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Remove strokes: where junctions may take the effort of several bonds, the order of elements in the model decides."""
+    """Remove strokes, which may depend on the order of elements."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 
@@ -144,7 +139,6 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 
 
 def test_cells_are_searched_for_once(monkeypatch):
-    """A graph that was drawn before gets the same drawing without a search; the cache does not grow without bound."""
     model = chain(2).freeze()
     monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg

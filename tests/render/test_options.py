@@ -27,7 +27,6 @@ def colours(drawing):
 
 
 def box(name, springs, inner=()):
-    """Return a nested graph of one junction with springs, and with graphs inside."""
     graph, node = Graph(name), J1("node")
     for k in range(springs):
         graph.connect(node, C(f"spring {k}", capacitance=1.0))
@@ -37,7 +36,6 @@ def box(name, springs, inner=()):
 
 
 def machine(arms, fingers, springs):
-    """Return arms with fingers, all made of springs, on one rail."""
     graph, rail = Graph("machine"), J0("rail")
     for a in range(arms):
         graph.connect(rail, box(f"arm {a}", springs, [box(f"finger {f}", springs) for f in range(fingers)]).port("port"))
@@ -203,8 +201,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
 
 
 def test_numbers_alone_and_values_of_a_run_at_bonds():
-    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of that after (2 s) ln 2; magnitudes of a falling body are grouped by
-    unit."""
+    """1 V on 2 Ohm and 1 F gives 0.5 A at first, and half of that after (2 s) ln 2."""
     line = J1("line")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     numbers = {text.text for text in ElementTree.fromstring(diagram(circuit, labels="numbers").svg).iter(f"{SVG}text")}
@@ -224,7 +221,6 @@ def test_numbers_alone_and_values_of_a_run_at_bonds():
 
 
 def test_values_at_bonds_about_an_event():
-    """A ball falls at g t; an impact reverses the velocity and keeps 0.8 of the speed."""
     result = ball().compile().simulate(0.6, samples=0.1, progress=False)
     fall = result.events[0].time
     for at, speed in ((fall - 1e-9, "−4.43"), (fall, "3.54"), (fall + 1e-9, "3.54")):

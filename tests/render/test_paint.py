@@ -1,4 +1,4 @@
-"""PDF and PNG of a diagram: the same picture as the SVG, in the format of the file extension."""
+"""PDF and PNG of a diagram, which show the same picture as the SVG."""
 
 import re
 import zlib
@@ -19,7 +19,6 @@ GRAPHS = {"hoist": hoist, "bodies": touching_bodies}
 
 @pytest.fixture(scope="module", params=GRAPHS)
 def files(request, tmp_path_factory):
-    """Return (diagram, folder with its three files)."""
     folder, drawing = tmp_path_factory.mktemp("files"), diagram(GRAPHS[request.param](), folded=())
     for ending in ("svg", "pdf", "PNG"):
         assert drawing.write(folder / f"x.{ending}") == folder / f"x.{ending}"

@@ -1,4 +1,4 @@
-"""Diagrams of random graphs have no bond through a node, and depend on names only through the widths of the names."""
+"""Diagrams of random graphs, whose bonds pass through no node, and which depend on names only through their widths."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
 TOLD = re.compile("'.*' lies on the line of ")
-"""Fault allowed where many lines meet: a name on a bond. Names on nodes, strokes or other names are not allowed."""
+"""Fault that is allowed where many lines meet: a name on a bond."""
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 10, marks=pytest.mark.thorough)])

@@ -1,4 +1,4 @@
-"""The layout's arithmetic obeys its laws, and no operation's last bit depends on the processor."""
+"""Arithmetic of the layout, in which no operation's last bit depends on the processor."""
 
 import ast
 from pathlib import Path
@@ -17,7 +17,7 @@ EXACT = {
     "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis", "ones", "ptp", "repeat", "round", "searchsorted",
     "setdiff1d", "sort", "sqrt", "stack", "sum", "triu_indices", "unique", "where", "zeros", "zeros_like",
 }  # fmt: skip
-"""NumPy functions that the layout may use: sums, products, quotients, square roots, comparisons, and moves of numbers."""
+"""NumPy functions that the layout may use, whose results are the same bits on every processor."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

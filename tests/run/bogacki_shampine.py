@@ -1,6 +1,6 @@
-"""Bogacki and Shampine's method of order 3(2): an integrator from outside the package, in a single file.
+"""Bogacki and Shampine's method of order 3(2), an integrator from outside the package in a single file.
 
-P. Bogacki, L. F. Shampine, A 3(2) pair of Runge-Kutta formulas, Applied Mathematics Letters 2, 1989. `simulate(method=BS32)`.
+P. Bogacki, L. F. Shampine, A 3(2) pair of Runge-Kutta formulas, Applied Mathematics Letters 2, 1989.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ METHODS = tuple(name for name, entry in methods.METHODS.items() if not entry.nee
 
 
 def digest(arrays: Iterable[np.ndarray | float]) -> str:
-    """Hash arrays and numbers, bit for bit."""
     total = hashlib.sha256()
     for array in arrays:
         given = np.ascontiguousarray(array)
@@ -29,7 +28,6 @@ def digest(arrays: Iterable[np.ndarray | float]) -> str:
 
 
 def of_run(run: object) -> str:
-    """Hash samples, integrals, statistics, both sides of events, and the reason of a failure."""
     cost = run.statistics
     counts = np.array([cost.steps, cost.rejected, cost.rates, cost.jacobians, cost.guards, cost.ticks, cost.rounding.steps])
     sides = [(e.since, e.transition, e.x_before, e.x_after, e.m_after, e.energies_after, e.supplied) for e in run.events]
@@ -38,7 +36,6 @@ def of_run(run: object) -> str:
 
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield runs of small programs for every machine-code method: events, a change of mode, noise, and a change of method."""
     from tests.inner.run import simulate
     from tests.run import problems, test_noise
 
@@ -57,7 +54,6 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield runs of graphs with clocks, discontinuities in time, Newton loops, collisions and accumulating impacts."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
     from screws import scalars as s
     from tests.inner.run import mean, peak
@@ -67,7 +63,6 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
         return lambda: of_run(compile_model(made()).simulate(end, **options))
 
     def loop():
-        """Return a diode and a resistor in series that charge a capacitor."""
         graph, v = Graph("loop"), J1("v")
         graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
         return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -102,7 +97,6 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield machine code other than integrators: contact sweeps, the motion within a step, and the derivative interpreter."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
     from tests.inner.stepping import motion_of
@@ -131,7 +125,6 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def digests() -> dict[str, str]:
-    """Return all digests, by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: course() for part in (programs, graphs, others) for name, course in part()}

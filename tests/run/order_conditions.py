@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 Tree = tuple["Tree", ...]
-"""A rooted tree: the subtrees at its root, in descending order."""
+"""Rooted tree: the subtrees at its root, in descending order."""
 
 
 def trees(order: int, most: Any = None) -> Iterator[Tree]:
@@ -39,8 +39,7 @@ def density(tree: Tree) -> int:
 
 
 def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
-    """Return the elementary weights of the stages: a vertex with one branch uses `one`, and a vertex with several branches uses
-    `several`."""
+    """Return the elementary weights of the stages, with `one` at vertices with one branch and `several` at all others."""
     product = np.ones(len(one))
     for branch in tree:
         product = product * ((one if len(tree) == 1 else several) @ weight(branch, one, several))

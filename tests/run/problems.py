@@ -89,7 +89,6 @@ def program(
 
 
 def decay(**options: Any) -> Program:
-    """Return the decay x' = -p x."""
     return program(lambda t, x, p, m: [-p[0] * x[0]], (1, 1, 0), slots={"x": Slot("x", 0)}, **options)
 
 
@@ -165,8 +164,7 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
     """Return the rates of an elastic beam, clamped at one end and pushed at the other; x holds the angles of its links, then
     their rates.
 
-    The spins of all links pull on each link in proportion to its angle with the next link. At rest, these couplings are products
-    of tiny numbers that connect both ends directly, not only through neighbouring links.
+    At rest, tiny couplings connect both ends of the beam directly.
     """
     links = len(x) // 2
     angles, spins = x[:links], x[links:]

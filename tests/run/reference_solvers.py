@@ -1,4 +1,4 @@
-"""Independent reference solvers for `compiled.ode()`: SciPy's, and CVODE through scikit-sundae if installed."""
+"""Independent reference solvers for `compiled.ode()`: SciPy's, and CVODE if scikit-sundae is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ SOLVERS = ("Radau", "BDF", "LSODA", "DOP853", "cvode")
 
 
 def ode_of(program: Program, x, p, m=()) -> OdeFunctions:
-    """Return the functions of a test program."""
     return ode_functions(program, 0.0, *(np.array(block, dtype=float) for block in (x, p, m)), sparse=False)
 
 

@@ -1,4 +1,4 @@
-"""A simulated GPU: memory and launches as a driver provides them, in the memory of this process, with faults on demand."""
+"""Simulated GPU, whose memory and launches lie in this process, with faults on demand."""
 
 import ctypes
 import threading
@@ -17,7 +17,6 @@ CALL = (
 
 
 def array_at(address, shape, kind=np.float64):
-    """View an array in the memory of the GPU."""
     size = int(np.prod(shape))
     memory = (ctypes.c_int64 * size).from_address(address) if size else np.zeros(0, dtype=np.int64)
     return np.frombuffer(memory, dtype=kind).reshape(shape)
@@ -25,11 +24,10 @@ def array_at(address, shape, kind=np.float64):
 
 @dataclass
 class StandIn:
-    """GPU of `memory` bytes that runs `blocks` blocks of `threads` threads simultaneously, with `stack` bytes for each thread.
+    """GPU of `memory` bytes that runs `blocks` blocks of `threads` threads at once, with `stack` bytes for each thread.
 
-    lost_at: number of launches after which the GPU is lost; taken: {index of an allocation: bytes that another program takes
-    before it}; refuses: error that loading a kernel raises; interrupts_at: index of the launch after which the user presses
-    Ctrl-C. `launched` holds a copy of each launch's call block.
+    The GPU is lost after the launch number `lost_at`; `taken` maps the index of an allocation to the bytes that another
+    program takes before it.
     """
 
     memory: int = 1 << 30
@@ -98,14 +96,12 @@ class StandIn:
             raise KeyboardInterrupt
 
     def work(self, kernel, blocks, address):
-        """Perform one launch on the processor."""
         kernel.handle.launch(address)
 
 
 @dataclass(frozen=True)
 class Text:
-    """A substitute for a kernel: each launch performs `budget` runs on the processor, with the call arguments of a real
-    kernel."""
+    """Substitute for a kernel, each launch of which performs `budget` runs on the processor."""
 
     prepared: object
     kept: tuple

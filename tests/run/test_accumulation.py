@@ -1,4 +1,4 @@
-"""Runs continue after accumulating events (Zeno), and after transitions into the same state."""
+"""Runs that continue after accumulating events (Zeno), and after transitions into the same state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ G = 9.81
 
 
 def ball(restitution=0.8, edges=(), **weight):
-    """Return a ball of 1 kg under gravity, carried by its floor while in contact; impacts reverse its momentum."""
     bounce = Transition(
         "flight",
         "flight",
@@ -55,11 +54,7 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """At that instant, the gap and the approach speed are rounding and integration errors of either sign and must not cause an
-    impact.
-
-    On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
-    """
+    """On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2)."""
     graph, v, gap = Graph("lift"), J1("v", domain="translation"), J0("gap", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, C("spring", stiffness=100.0, initial=0.17))
     sinking = Sf("sinking", lambda t, w: 0.1 * w * sin(w * t), signals=["time"], parameters={"w": 5.0})
@@ -78,7 +73,6 @@ def test_a_body_leaves_its_floor_where_the_force_passes_zero():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
-    """Without a transition to rest, the state is unchanged, and the ball creeps on at the speed of its last, tiny flight."""
     run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
     assert run.ok and run.events[-1].kind == "impact: accumulation"
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
@@ -102,7 +96,6 @@ def test_a_rest_that_is_left_at_once_ends_the_run(state):
 
 
 def test_what_rests_may_start_again():
-    """A throw restarts the resting ball, and its second sequence of impacts accumulates like the first."""
     thrown = Transition(
         "contact",
         "flight",
@@ -119,7 +112,6 @@ def test_what_rests_may_start_again():
 
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
-    """The transition to rest is generated automatically and closes the constraint with an impulse."""
     bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(

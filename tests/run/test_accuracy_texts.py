@@ -1,4 +1,4 @@
-"""Machine code and CPython give bit-identical results for the functions of error control, even for extreme numbers."""
+"""Functions of error control, which give the same bits in machine code and CPython, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """Return a function that calls the compiled procedure and passes numbers by value, but arrays and tables by address."""
-
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]
         kept = [ctypes.c_double(v) if isinstance(v, float) else ctypes.c_int64(v) if isinstance(v, int) else v for v in kept]
@@ -42,7 +40,6 @@ def machine_code(name, library=None):
 
 
 def cpython(name, module=error_weights, kind=Control):
-    """Return a function that runs the procedure's source code in CPython."""
     text = getattr(module, name)
 
     def call(table, *values):
@@ -53,7 +50,6 @@ def cpython(name, module=error_weights, kind=Control):
 
 
 def assert_same(one: FieldTable, other: FieldTable) -> None:
-    """Compare all arrays and numbers of two tables, except for addresses."""
     for name in one.arrays.keys() - {"patterns"}:
         np.testing.assert_array_equal(one.arrays[name], other.arrays[name], err_msg=name)
     for name, (_, kind) in Control.layout().items():
@@ -61,7 +57,6 @@ def assert_same(one: FieldTable, other: FieldTable) -> None:
 
 
 def many():
-    """Return a program with more states than columns in one pass of the derivative interpreter; all states drive the first."""
     made = program(
         lambda t, x, p, m: [sum(x), *(x[0] * x[i] - p[0] * s.cos(t + i) for i in range(1, STRIP + 2))],
         (STRIP + 2, 1, 0),
@@ -74,7 +69,6 @@ def many():
 
 
 def coupled():
-    """Return four states that drive one another, for each of several runs."""
     made = program(
         lambda t, x, p, m: [x[1] * p[0], -x[0] + x[2], s.log(x[3]) * x[2], x[0] - x[3]], (4, 1, 0), with_jacobian=False
     )
@@ -86,7 +80,6 @@ CASES = {**PROGRAMS, "many": (many, [1.0]), "coupled": (coupled, [4.0])}
 
 
 def pair_of(name, atol=None, lanes=1, count=2):
-    """Return `count` copies of a program's error control."""
     make, p = CASES[name]
     made = make()
     absolute = None if atol is None else np.full(made.states, atol)
@@ -124,7 +117,6 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """After a reset, only the sparsity patterns already found are kept."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
@@ -158,7 +150,6 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due for an update; one run has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

@@ -1,5 +1,4 @@
-"""The table of bonds: every bond has an effort and a flow, junctions conserve power, and elements receive the energy that the
-ledger records."""
+"""Table of bonds: junctions conserve power, and elements receive the energy that the ledger records."""
 
 from __future__ import annotations
 
@@ -36,7 +35,6 @@ def of_paper(name: str) -> Compiled:
 
 
 def every_model(name: str) -> list[Compiled]:
-    """Return the models of an acceptance entry or of a paper; an entry that shows a refusal has no models."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []
@@ -47,8 +45,7 @@ def every_model(name: str) -> list[Compiled]:
 
 
 def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
-    """Return efforts and flows by name, at a random state near the start if all such states are consistent, otherwise at the
-    start."""
+    """Return efforts and flows by name, at a random state near the start if all such states are consistent."""
     x, _ = compiled.initial()
     if not compiled.program.contacts and not compiled.program.loops and not compiled.program.closing:
         x = x + 0.1 * np.random.default_rng(1).standard_normal(len(x)) * (np.abs(x) + 1.0)
@@ -84,7 +81,6 @@ def energy_through(result: Result, bond: BondVariables, path: str) -> np.ndarray
 
 
 def motor() -> Graph:
-    """Return a motor with armature, gear and load."""
     graph, armature, shaft, wheel = Graph("motor"), J1("armature"), J1("shaft"), J1("wheel")
     graph.connect(Se("battery", 12.0), armature)
     graph.connect(armature, I("coil", inertia=0.02)).connect(armature, R("winding", resistance=1.5))

@@ -1,6 +1,5 @@
-"""Machine code and CPython handle events with the same functions: samples, events and counts agree bit for bit.
-
-Each kind of event has one or two runs here; `pytest --both-loops` compares every run of any test.
+"""Loops in machine code and CPython, which handle events with the same bits; `pytest --both-loops` compares every run of any
+test.
 """
 
 import pytest
@@ -27,7 +26,6 @@ from tests.twin_runs import compared
 
 
 def ringing():
-    """Return a loop through a cubic resistor, whose source reverses where a capacitor is full and where it is empty."""
     full = Transition("up", "down", lambda q: q - 0.6, ("store.q",))
     empty = Transition("down", "up", lambda q: 0.2 - q, ("store.q",))
     graph, ring = Graph("ring").add_automaton(Automaton("drive", ("up", "down"), "up", (full, empty))), J1("ring")
@@ -44,7 +42,6 @@ ALL_IN_MACHINE_CODE = {
     "guards that jump": lambda: test_jumping_guards.JUMPING.simulate(2.5, progress=False),
     "Newton loops": lambda: compile_model(ringing()).simulate(20.0, progress=False),
 }
-"""Runs whose events do not call Python."""
 
 WITH_PYTHON = {
     "Newton steps back and forth": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
@@ -81,7 +78,6 @@ def test_what_machine_code_knows_is_settled_there(kind):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", WITH_PYTHON)
 def test_what_only_python_knows_it_is_asked(kind):
-    """Both loops call Python equally often; requests for kernels not yet compiled do not count."""
     with compared() as told:
         WITH_PYTHON[kind]()
     assert told["runs"] >= 1 and told["asked_again"] == told["asked"]
@@ -94,7 +90,6 @@ def test_modes_that_agree_are_searched_for_there_too():
 
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
-    """The log has space for fewer events than occur, so the run proceeds in several pieces."""
     pieces, emptied = [], EventHandler.take_rows
 
     def noted(self):

@@ -1,5 +1,4 @@
-"""Bridges of ideal diodes fed by ideal sources, compared with closed forms: at each event, the conducting diodes must be
-found."""
+"""Bridges of ideal diodes fed by ideal sources, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from tests.twin_runs import compared
 
 
 def three_phase(order=range(6), choke=0.0):
-    """Return six diodes between three sources and a resistor, optionally with a choke; diodes are added in `order`."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     nodes = [J0(f"n{k}") for k in range(3)]
     for k, node in enumerate(nodes):
@@ -34,7 +32,6 @@ def three_phase(order=range(6), choke=0.0):
 
 
 def mains(speed, size, load):
-    """Return parameters from angular frequency (rad/s), amplitude (V) and resistance (ohm)."""
     return {"load.resistance": load} | {
         f"u{k}.{name}": value for k in range(3) for name, value in (("speed", speed), ("size", size))
     }
@@ -52,7 +49,7 @@ def bridge():
 @pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
 @pytest.mark.parametrize("speed", [1.0, 2.0 * np.pi * 50.0, 1e6])
 def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed, size, load):
-    """Two diodes commutate every 60 degrees, first at 30; machine code finds these events without Python."""
+    """Two diodes commutate every 60 degrees, first at 30 degrees."""
     end = 15.0 / speed
     t = np.linspace(0.0, end, 151)
     run = bridge.simulate(end, parameters=mains(speed, size, load), samples=t, progress=False)
@@ -67,7 +64,6 @@ def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed,
 
 @pytest.fixture(scope="module")
 def choked():
-    """Return the bridge with a choke, its diodes added in another order."""
     return three_phase((5, 3, 1, 4, 2, 0), choke=1.0)
 
 
@@ -98,8 +94,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions fire at most once around a cycle before modes are searched, so on average fewer than half of them fire per
-    instant."""
+    """On average, fewer than half of all transitions fire at an instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))
@@ -111,8 +106,7 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
 
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
-    """Late in a run, the rounding error of time separates two equal line voltages: exactly two diodes must commutate, without a
-    third diode that closes and immediately opens again."""
+    """Late in a run, the rounding error of time separates two equal line voltages, and exactly two diodes must commutate."""
     speed = 100.0 * np.pi
     run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
     assert run.ok, run.failure
@@ -124,8 +118,6 @@ def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
 
 
 def in_series(count: int) -> Graph:
-    """Return six-diode bridges in series on one load, each fed by an ungrounded star of three ideal sources with its own
-    phase."""
     graph, arms = Graph("in series"), itertools.count()
     nodes: dict[object, Element] = {}
 
@@ -146,7 +138,7 @@ def in_series(count: int) -> Graph:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
-    """In each bridge, all six conducting pairs of diodes occur; 12 or 24 diodes have 4,096 or 16,777,216 modes."""
+    """The 12 or 24 diodes have 4,096 or 16,777,216 modes."""
     run = in_series(count).compile(progress=False).simulate(6.5, samples=0.05, progress=False)
     assert run.ok, run.failure
     phases = 2.0 * np.pi * np.arange(3) / 3.0 + np.pi * np.arange(count)[:, None] / (3.0 * count)
@@ -158,10 +150,7 @@ def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
 
 
 def test_a_floating_source_takes_over_from_diode_to_diode() -> None:
-    """Ground is connected through diodes to both ends of a source; the diode at the lower end fixes its potential.
-
-    Both diodes together would short the source, so the reverse-biased diode opens; nothing dissipates, and couplings are skew.
-    """
+    """Diodes connect ground to both ends of a source; both diodes together would short it, so the reverse-biased one opens."""
     graph, ends = Graph("floating"), [J0(name, domain="electrical") for name in ("high", "low")]
     states = ("off", "still off", "never on")
     turns = [Transition(a, b, lambda t: t - 9.0, "time") for a, b in itertools.pairwise(states)]

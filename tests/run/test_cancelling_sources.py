@@ -1,8 +1,4 @@
-"""Sources whose terms cancel: a run also estimates the rounding error of formulas with constants.
-
-A sum such as -sin(4.7) + sin(3.4 t + 4.7) stays as small as 1e-4 for a while, and has an extremum there: changes of time or state
-do not reveal its error of 1e-16.
-"""
+"""Sources whose terms cancel, where a run also estimates the rounding error of formulas with constants."""
 
 from __future__ import annotations
 
@@ -17,7 +13,6 @@ from tests.inner.tape import Tape, hoist, opcodes, reachable
 
 
 def branch(graph: Graph, tail: Element | None, head: Element | None, *parts: Element) -> None:
-    """Join two nodes by parts in series; a missing node is ground."""
     arm = J1(f"arm {parts[0].name}", domain="electrical")
     if tail is not None:
         graph.connect(tail, arm)
@@ -28,10 +23,7 @@ def branch(graph: Graph, tail: Element | None, head: Element | None, *parts: Ele
 
 
 def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
-    """Two capacitors in series, fed through antiparallel diodes, follow the source exactly.
-
-    The current reverses at 0.0036 s, where the voltage of 8e-5 V is the difference of two numbers near one.
-    """
+    """The current reverses at 0.0036 s, where the voltage of 8e-5 V is the difference of two numbers near one."""
     phase, speed, first, second = 4.7, 3.4, 0.89, 1.1
     graph, near, middle = Graph("series"), J0("near", domain="electrical"), J0("middle", domain="electrical")
     branch(graph, near, None, Diode("forward"))
@@ -66,7 +58,6 @@ def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
 
 
 def test_numbers_in_sums_of_time_are_prepared_and_no_others() -> None:
-    """Numbers in a comparison, in the argument of a sine, or in a factor stay as they are."""
     tape = Tape()
     (t,), (x,) = tape.inputs("t", 1), tape.inputs("x", 1)
     tape.inputs("p", 1)

@@ -1,5 +1,4 @@
-"""Sliding modes, in which both sides of a jump lead back to it: the run ends soon, its message gives the cause, and its advice
-helps."""
+"""Sliding modes, in which both sides of a jump lead back to it and the run ends soon."""
 
 import numpy as np
 import pytest
@@ -11,13 +10,11 @@ METHODS = ["auto", "dopri5", "rodas5p"]
 
 
 def cart(force):
-    """Return a mass with slight friction under a force."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     return graph.connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.1)).connect(force, v)
 
 
 def relay(law):
-    """Return a cart under a force that depends on its speed."""
     return cart(Se("relay", law, signals=["v.flow"]))
 
 
@@ -34,7 +31,6 @@ def dry():
 
 
 def sliding():
-    """Return sliding-mode control that holds x + v at 1/2."""
     graph, v = Graph("sliding"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, C("s", stiffness=1.0))
     return graph.connect(Se("relay", lambda x, v: -3.0 * sign(x + v - 0.5), signals=["s.q", "v.flow"]), v)
@@ -71,7 +67,6 @@ def test_chattering_does_not_depend_on_units(scale):
 
 
 def test_chattering_advice_helps():
-    """A friction element replaces a jumping law; two thresholds or a steep law replace a relay."""
     graph, v = Graph("held"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, Friction("relay", 5.0))
     graph.connect(Se("push", lambda t: 2.0 * sin(t), signals=["time"]), v)
@@ -86,7 +81,6 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model and a fast source need too many explicit steps; a motion that only crosses a jump completes its run."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):
@@ -108,7 +102,6 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
 
 
 def gripped(force=0.44, mass=0.045, limit=42.0):
-    """Return a body that dry friction holds far below its limit."""
     graph, v = Graph("gripped"), J1("v", domain="translation")
     graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
     return graph.connect(Se("push", force), v).compile()

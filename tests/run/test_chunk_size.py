@@ -1,4 +1,4 @@
-"""The rule for the chunk size of runs, for threads and for executors, tested without runs."""
+"""Rule for the chunk size of runs, tested without runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def test_a_chunk_meets_its_targets(target, each, left, workers, last, size):
 @pytest.mark.parametrize("target", [THREADS, EXECUTOR])
 @pytest.mark.parametrize("each", [1e-7, 3.3e-4, 0.7])
 def test_chunks_take_all_runs_and_end(target, each):
-    """Each chunk meets its limit unless the chunk is already minimal; every run is taken exactly once."""
     left, sizes = 12_345, [1]
     while left:
         sizes.append(chunk_size(target, each, left, 3, sizes[-1]))

@@ -12,7 +12,7 @@ from tests.inner.run import ConstraintMatrix, RowScaling, constraint_matrix, dia
 
 
 def cranks(starts: tuple[float, ...]) -> Graph:
-    """Return a mechanism for each start: two cranks and a coupler, which fold flat at an angle of pi."""
+    """Return a mechanism of two cranks and a coupler for each start; it folds flat at an angle of pi."""
     graph = Graph("cranks")
 
     def closed(q):

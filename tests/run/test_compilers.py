@@ -1,6 +1,5 @@
-"""The solvers' procedures, printed as C instead of LLVM IR: bit-identical results, no warnings and no undefined behaviour.
-
-`pytest tests/run --procedures-by gcc` runs all tests this way.
+"""Solvers' procedures printed as C, which give the same bits as LLVM IR; `pytest tests/run --procedures-by gcc` runs all
+tests with them.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ ROOT = Path(__file__).parents[2]
 
 
 def by(compiler: str, **environment: str) -> dict[str, object]:
-    """Run `courses` in a separate process."""
     command = [sys.executable, "-m", "tests.run.courses", compiler]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -33,7 +31,6 @@ def native():
 
 
 def test_courses_are_of_many_sorts(native):
-    """All digests differ, so no run repeats another."""
     assert len(set(native.values())) == len(native) >= 30
 
 
@@ -49,7 +46,7 @@ SANITIZED = "gcc -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def library() -> str:
-    """Return the path of gcc's address sanitizer, which a process must load first; "" if missing."""
+    """Return the path of gcc's address sanitizer, which a process must load first, or "" if it is missing."""
     if "gcc" not in COMPILERS or sys.platform != "linux":
         return ""
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,7 +1,4 @@
-"""Box complementarity problems: comparison with enumeration of all modes and NumPy's least-norm solution, and symmetries.
-
-The problems determine the modes of rows of masses, which bounded least squares confirm.
-"""
+"""Box complementarity problems compared with enumeration of all modes and with least-norm solutions."""
 
 from __future__ import annotations
 
@@ -26,7 +23,6 @@ def machine_code():
 
 
 def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
-    """Return the table of a problem, with capacity for `room` rows."""
     n = len(offset)
     table = box_table(room or n)
     table["n"] = n
@@ -38,7 +34,6 @@ def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
 
 
 def solved(*problem, **more):
-    """Solve in machine code; return outcome, y, w and modes."""
     table = posed(*problem, **more)
     outcome = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("solve"))(table.address)
     n = int(table["n"])
@@ -46,7 +41,6 @@ def solved(*problem, **more):
 
 
 def drawn(random, n, kind):
-    """Draw a matrix, an offset and bounds; the matrix is regular, singular (with or without ties), or has a skew part."""
     rank = int(random.integers(1, n + 1))
     J = random.integers(-1, 2, (n, rank)).astype(float) if kind == 1 else random.normal(size=(n, n + 2 if kind == 0 else rank))
     matrix = J @ J.T
@@ -130,7 +124,6 @@ def test_order_senses_and_units_do_not_matter():
 
 
 def test_bounds_may_be_infinite_and_a_contradiction_is_named():
-    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds the diode."""
     inf = np.inf
     for effort, flow in ((2.0, 1.0), (-2.0, 0.0)):
         outcome, y, _, _ = solved([[2.0]], [-effort], [0.0], [inf])
@@ -159,8 +152,6 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Return a row of masses at rest under forces, with dry friction between neighbours and at both ends, and its masses, forces,
-    friction limits and incidence matrix."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)
@@ -202,8 +193,7 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
 def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, monkeypatch):
-    """The problem is not monotone: the first element to slip unloads the others, and sticking efforts stay within their
-    limits."""
+    """The problem is not monotone, since the first element to slip unloads the others."""
     graph, (_, _, limits, G) = row(5, 0)
     compiled, solve, problems = compile_model(graph, progress=False), friction_modes.solve, []
     stick = {f"c{k}.stick_limit": ratio * limit for k, limit in enumerate(limits)}
@@ -219,7 +209,6 @@ def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, 
 
 
 def test_cpython_lanes_and_c_make_the_run_of_machine_code():
-    """The image of a run in C contains the problem's tables and calls its kernel."""
     compiled = compile_model(row(4, 3)[0], progress=False)
     with compared() as told:
         run = compiled.simulate(1.0, samples=0.1, progress=False)

@@ -1,4 +1,4 @@
-"""Pickles and copies: results pass between processes, objects with formulas refuse pickling, and copies are equivalent."""
+"""Pickles and copies of results and models, and the refusal to pickle formulas."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def parts():
 
 
 def sent(thing):
-    """Pickle and unpickle an object, as another process would receive it."""
     return pickle.loads(pickle.dumps(thing))  # noqa: S301 - our own
 
 
@@ -101,7 +100,6 @@ def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
 
 
 def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
-    """The code that checks positions and finds discontinuities in time is not pickled."""
     graph, v = Graph("held"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
     graph.add(signals.step("step", start=0.5))

@@ -1,8 +1,4 @@
-"""Dry friction on a slider whose lever arm vanishes (dead centres, cams) dissipates force times path length and does not stop a
-flywheel.
-
-The criterion is energy: friction of force F dissipates F times the path length, a closed form of the angle.
-"""
+"""Dry friction of force F on a slider whose lever arm vanishes, which dissipates F times the path length."""
 
 from __future__ import annotations
 
@@ -25,8 +21,6 @@ ACCOUNT = 1e-8
 
 
 def machine(*levers, mass=0.1, **friction):
-    """Return a flywheel (1 kg m^2) that drives one slider with dry friction through each of the `levers`, functions of the
-    angle."""
     graph, turn = Graph("machine"), J1("turn", domain="rotation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(Se("load", 0.0), turn)
     for k, lever in enumerate(levers):
@@ -51,24 +45,22 @@ massless_crank = functools.cache(lambda: compile_model(machine(crank, mass=0.0))
 
 
 def path(place, start, end):
-    """Return the path length along place(angle) between two angles, on a grid so fine that turning points do not matter."""
+    """Return the path length along place(angle), on a grid so fine that turning points do not matter."""
     angle = np.linspace(start, end, 50_001)
     return np.abs(np.diff(place(angle))).sum()
 
 
 def energy(run, *levers, mass=0.1):
-    """Return the energy at the start and at the end of a run of the machine, without the work of a load."""
+    """Return the energy at the start and at the end of a run, without the work of a load."""
     phi, w = run["angle.phi"][[0, -1]], run["turn.flow"][[0, -1]]
     return 0.5 * w**2 * (1.0 + mass * sum(lever(phi) ** 2 for lever in levers))
 
 
 def of_numbers(lever):
-    """Return a lever that accepts NumPy arrays."""
     return lambda angles: np.array([float(lever(angle)) for angle in np.atleast_1d(angles)])
 
 
 def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
-    """Check that friction dissipates force times path length, events lose no energy, and direction changes are counted."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
@@ -81,7 +73,6 @@ def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
 
 
 def reversals(values):
-    """Return the number of sign changes."""
     signs = np.sign(values[values != 0.0])
     return np.count_nonzero(np.diff(signs))
 
@@ -103,7 +94,6 @@ def test_every_method_passes_them(method):
 
 
 def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
-    """One slider stands still while the other is fast; starts include both dead centres."""
     compiled = compile_model(machine(crank, across))
     places = [lambda a: RADIUS * np.cos(a), lambda a: RADIUS * np.sin(a)]
     for mass in (1e-9, 0.1, 2.0):
@@ -129,7 +119,6 @@ CAMS = {
 
 @pytest.mark.parametrize("cam", CAMS)
 def test_cams_whose_rate_is_flat_at_zero(cam):
-    """During a dwell the slider stands still, and friction has no effect."""
     lever, place = CAMS[cam]
     compiled = compile_model(machine(lever))
     for k in range(20 if cam == "double zero" else 6):  # rounding shifts the detected contact a little
@@ -139,8 +128,6 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """The crank sticks in mid-stroke once friction has used up the flywheel's energy; a load larger than friction can hold moves
-    the crank again."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]
@@ -171,7 +158,6 @@ def stroke(angle):
 
 
 def with_rod(start):
-    """Return the machine with a connecting rod: a constraint between the angle and the position of the slider."""
     graph, turn, slide = Graph("rod"), J1("turn", domain="rotation"), J1("slide0", domain="translation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(slide, Friction("liner0", 1.0))
     graph.connect(slide, I("piston0", 0.1, initial=0.1 * SPEED * float(rod_lever(start))))
@@ -230,7 +216,7 @@ def test_crank_rod_and_piston_as_rigid_bodies(start):
 
 @pytest.mark.parametrize("start", [0.5, 0.0])
 def test_in_a_plane_both_axes_pass_at_once(start):
-    """Two flywheels drive the axes of a pad; with both at a dead centre, the pad has no velocity in any direction."""
+    """With both axes at a dead centre, the pad has no velocity in any direction."""
     graph, turn, slide = Graph("pad"), J1("turn", domain="rotation", dimension=2), J1("slide", domain="translation", dimension=2)
     graph.connect(turn, I("wheels", np.diag([1.0, 0.16]), initial=SPEED * np.array([1.0, 0.16])))
 
@@ -250,7 +236,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The friction limit is a force, not an impulse: the block slips back at the speed of the blow and comes to rest."""
+    """The friction limit is a force, not an impulse, so the block slips back at the speed of the blow."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))

@@ -1,5 +1,4 @@
-"""Sizes of states that decay over many decades: an error tolerance based on the largest past size would let states fall below
-zero."""
+"""Sizes of states that decay over many decades, for which the largest past size is no basis of an error tolerance."""
 
 from __future__ import annotations
 
@@ -16,14 +15,12 @@ NONE = np.zeros(0)
 
 
 def decays(scales: list[float] | None = None) -> Program:
-    """Return radicals that annihilate each other, their source, and a linear and a cubic decay, both stable below zero."""
     return program(lambda t, x, p, m: [x[1] - x[0] * x[0], -x[1], -x[2], -(x[3] ** 3)], (4, 0, 0), scales=scales)
 
 
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Return the sizes after states of 1, then x, with the recent sizes `recent`."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)
@@ -52,13 +49,11 @@ def test_else_it_remains(x: float, recent: float, longest: float) -> None:
 
 
 def test_a_state_that_does_not_decay_keeps_its_size() -> None:
-    """The state keeps its size even if it drives a decaying state."""
     size, _ = sizes_after(np.array([1e-5, 1e-14, 1.0, 1.0]), np.array([1e-5, 0.5, 1.0, 1.0]))
     assert size == pytest.approx([1e-5, 1.0, 1.0, 1.0])
 
 
 def test_cpython_makes_the_same_bits() -> None:
-    """The floors, which follow the sizes, are bitwise equal too."""
     x = np.array([1e-5, 1e-10, 1e-5, 1e-5])
     pair = [sizes_after(x, 2.0 * x, way=way)[1] for way in (machine_code, cpython)]
     assert_same(*(each.table for each in pair))

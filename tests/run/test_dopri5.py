@@ -1,4 +1,4 @@
-"""The explicit method of order 5: coefficients, observed orders, and its use for short segments between ticks and events."""
+"""Explicit method of order 5, which is used for short segments between ticks and events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def test_trees_are_all_there():
 
 
 def test_order_conditions():
-    """The method has exactly order 5, and the embedded method order 4."""
     assert max(misses(B, order) for order in range(1, 6)) < 1e-14 < misses(B, 6)
     assert max(misses(B - E, order) for order in range(1, 5)) < 1e-14 < misses(B - E, 5)
     np.testing.assert_allclose(A.sum(axis=1), TABLEAU.c, atol=1e-14)
@@ -71,7 +70,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_a_converter_takes_half_of_the_evaluations():
-    """At 50 kHz, events and voltages agree with those of the order-8 method, which needs more evaluations per segment."""
+    """At 50 kHz, events and voltages agree with those of the order-8 method."""
     compiled = compile_model(boost())
     ours, theirs = (compiled.simulate(2e-3, method=method, progress=False) for method in ("dopri5", "dop853"))
     assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.events_in_python == 0
@@ -81,8 +80,6 @@ def test_a_converter_takes_half_of_the_evaluations():
 
 
 def test_ticks_are_carried_out_inside():
-    """For x' = u - x, with u raised every 1 ms, results agree with those of the order-8 method, which needs almost twice as many
-    evaluations."""
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))
     np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-10, atol=1e-15)

@@ -1,4 +1,4 @@
-"""Energy accounts by island, a part of a graph connected by bonds: each verdict depends on its island alone."""
+"""Energy accounts by island, a part of a graph whose elements bonds connect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screws import scalars as s
 from tests.inner.run import BatchCollector
 
 PSEUDO = Domain("heat", "temperature", "K", "heat flow", "W", "J", "")
-"""Pseudo-bonds: the product of temperature and heat flow is not a power."""
+"""Domain of pseudo-bonds, in which the product of temperature and heat flow is not a power."""
 
 BIG = {
     "pseudo-bonds, 43 kJ": (PSEUDO, 1.0, 293.0),
@@ -66,7 +66,6 @@ def test_a_verdict_does_not_depend_on_other_islands(big, growing):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
-    """Machine code checks a sound batch without Python, with the islands in either order."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     big = next(iter(BIG))
     graph = beside(oscillator(Graph("g"), 0.0), big) if last else oscillator(beside(Graph("g"), big), 0.0)
@@ -83,7 +82,6 @@ def test_a_verdict_does_not_depend_on_units():
 
 
 def test_what_events_take_is_lost_by_their_island_alone():
-    """An event halves a charge in one island while another stores 43 kJ; both islands balance, in single runs and in batches."""
     graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
     store = C("cell", capacitance=2.0, initial=4.0)
     graph.connect(node, store).connect(node, R("leak", 1.0))
@@ -99,7 +97,6 @@ def test_what_events_take_is_lost_by_their_island_alone():
 
 
 def test_pseudo_bonds_are_no_joules():
-    """The balance of pseudo-bonds has its own unit; this balance is checked, but not added to energies."""
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}
@@ -132,8 +129,6 @@ def test_a_large_graph_without_gaps_is_one_island():
 
 
 def test_the_account_by_domain():
-    """In a motor with a brake, the circuit loses the energy that the shaft receives; the remaining terms have closed forms at the
-    end."""
     graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
     graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
     graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))

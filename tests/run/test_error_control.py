@@ -34,8 +34,7 @@ def loud():
 
 
 def still():
-    """Return an oscillator that only the rounding error of its force moves, an angle without energy that the oscillator drives,
-    and a decay."""
+    """Return an oscillator that only the rounding error of its force moves, an angle that it drives, and a decay."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),
@@ -44,7 +43,6 @@ def still():
 
 
 def broken():
-    """Return rates, powers and energies that are NaN at some states."""
     return program(
         lambda t, x, p, m: [s.log(x[1]) - x[0], p[0] / x[0], s.sin(1e3 * t) * x[1]],
         (3, 1, 0),
@@ -74,7 +72,6 @@ def assert_same(witness: Weights, machine: ErrorWeights) -> None:
 @pytest.mark.parametrize("atol", [None, 1e-6])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
-    """Runs start from zero, grow and fall by decades, change modes, and have detectable noise or none."""
     make, p = PROGRAMS[name]
     made = make()
     bound, random = Bound(made, np.array(p), 3.0, 1.0), np.random.default_rng(4)
@@ -97,7 +94,6 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """Rounding error is relative to the energy scale; the third state, an angle without energy, is at rest if its driver is."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
@@ -119,7 +115,6 @@ def test_of_many_modes_the_earliest_are_forgotten():
 
 
 def machine(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    """Call a procedure of `balancing` in machine code, which changes the arrays."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(error_weights.machine_code().address(name))
     function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
@@ -137,7 +132,6 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
 
 
 def coupled(matrix):
-    """Return couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -162,7 +156,6 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Some runs begin balanced and some far from balance; finished runs stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):
@@ -201,9 +194,6 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
-    """Machine code raises the signal right before it calls Python, and Python handles it before the first line of the
-    function."""
-
     def raised(*_):
         raise error("struck")
 
@@ -230,7 +220,6 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("times", [1, 10, 10**9])
 def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, times, monkeypatch):
-    """The run never continues with invalid data, however often the call fails; the next run is unaffected."""
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
     structure = StructureCache.structure
@@ -250,7 +239,6 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
 
 
 def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
-    """Blocks in a row stick and slip: the pattern of couplings changes at nearly every event."""
     compiled, asked, found = compile_model(row(20)), [], StructureCache.structure
     monkeypatch.setattr(StructureCache, "structure", lambda cache, entries: asked.append(1) or found(cache, entries))
     first = compiled.simulate(2.0, samples=0.1, progress=False)

@@ -1,4 +1,4 @@
-"""The events of a result: a frozen sequence over rows that behaves like a tuple of `Event`, with array access."""
+"""Events of a result, a frozen sequence that behaves like a tuple of `Event`."""
 
 import copy
 import pickle

@@ -17,7 +17,6 @@ def balls():
 
 
 def struck(compiled, speed=1.0):
-    """Return a run in which the first ball hits a row of touching balls."""
     return compiled.simulate(0.2, initial=start(np.ones(COUNT), speed * np.eye(COUNT)[0], [0.1, 0.0]), progress=False)
 
 
@@ -28,7 +27,6 @@ def test_python_is_asked_for_simultaneous_collisions_only(balls):
 
 
 def test_machine_code_goes_on_after_an_answer(balls, monkeypatch):
-    """No run of a batch is repeated, and each is bit-identical to its single run."""
     speeds = (0.5, 1.0, 2.0)
     alone = [struck(balls, speed) for speed in speeds]
     prepared = balls.prepare_run(0.2, progress=False)
@@ -55,8 +53,6 @@ def test_an_answer_that_fails_ends_the_run_with_its_error(balls, error, monkeypa
 
 
 def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
-    """Nothing is written beyond the existing rows."""
-
     def fails(self):
         raise MemoryError
 
@@ -69,7 +65,7 @@ def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
 
 
 def test_what_a_source_supplies_in_simultaneous_collisions_is_in_the_account():
-    """A plate driven at 1 m/s hits balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s: the plate transfers 4.5 N s."""
+    """A plate driven at 1 m/s hits balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s, so the plate transfers 4.5 N s."""
     graph, plate = Graph("plate"), J1("plate", domain="translation")
     graph.connect(Sf("drive", 1.0), plate)
     for i, mass in enumerate((1.0, 2.0)):

@@ -1,4 +1,4 @@
-"""Machine code and CPython give bit-identical results for event handling and location, even for extreme numbers."""
+"""Event handling and location in machine code and CPython, which give the same bits even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -36,11 +36,6 @@ N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
 
 @functools.cache
 def hopper():
-    """Return a ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch toggles until
-    a lamp lights.
-
-    The third state is the unknown of a nonlinear loop.
-    """
     edges = (
         RunTransition("floor", 0, 0.0, 0.0, "impact", accumulates=1.0),
         RunTransition("floor", 0, 0.0, 1.0, "rest"),
@@ -94,8 +89,6 @@ def event_code():
 
 
 def at_an_event(seed):
-    """Return the table at an event of the ball: in the air, at the floor, or at a height of the lever, with earlier impact times
-    that accumulate, chatter, or do neither."""
     random, made = np.random.default_rng(seed), hopper()
     k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
     bound = Bound(made, p, 1.5, 10.0)
@@ -125,7 +118,6 @@ def at_an_event(seed):
 
 
 def assert_same(one, other, kind):
-    """Compare all arrays and numbers of two tables, except for addresses."""
     for name, array in one.arrays.items():
         np.testing.assert_array_equal(array.ravel(), other.arrays[name].ravel(), err_msg=name)
     for name, (_, stored) in kind.layout().items():
@@ -133,7 +125,6 @@ def assert_same(one, other, kind):
 
 
 def both(function, machine, seed):
-    """Return both results of a function, and its table after each."""
     by_machine, by_python = at_an_event(seed), at_an_event(seed)
     made = machine(by_machine.table.address)
     with np.errstate(all="ignore"):
@@ -144,7 +135,6 @@ def both(function, machine, seed):
 
 @pytest.mark.parametrize("name", ["handle_event", "open_events", "handle_start"])
 def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
-    """Some events lead to rest, some search for modes, some follow an impulse, and some end the run."""
     machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
     seen = [both(getattr(event_iteration, name), machine, seed) for seed in range(30 if name == "handle_event" else 3)]
     if name == "handle_event":
@@ -155,7 +145,6 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Guards are zero up to rounding or near or far from zero, and rise or fall, in all modes, even in contradictory modes."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -196,23 +185,20 @@ GUARDS = 4
 
 
 class Flight(StepTable):
-    """A step whose guards are cubics with coefficients (guards, 4)."""
+    """Step whose guards are cubics with coefficients (guards, 4)."""
 
     coefficients: Reals
 
 
 def exact(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """Set the state to the fraction of the step plus an error."""
     out[0] = theta + 1e-6 * theta * (1.0 - theta)
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """Set each guard to its cubic in the fraction of the step, and the last guard to the sign of its cubic."""
     for i in range(c.guard_count):
         k = c.coefficients[4 * i :]
         g[i] = k[0] + y[0] * (k[1] + y[0] * (k[2] + y[0] * k[3]))
@@ -230,7 +216,6 @@ def location_code():
 
 
 def crossing(t, roots, heights):
-    """Return a step at t whose guards are cubics with these roots (guards, 3) and leading coefficients."""
     table = FieldTable(Flight)
     table.allocate(guard_count=GUARDS, width=1)
     table.point("coefficients", np.array([h * np.poly(r)[::-1] for r, h in zip(roots, heights, strict=True)]))

@@ -1,4 +1,4 @@
-"""Events: their times, the order of transitions, endless loops, and the records."""
+"""Events: their times, the order of transitions, and endless loops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ def test_impacts_of_a_ball(method):
 
 
 def test_impacts_by_solve_ivp():
-    """SciPy, which ends its run at each guard and restarts after the reset, finds the same impacts."""
     from scipy.integrate import solve_ivp
 
     ode, times = ode_of(ball(), [1.0, 0.0], [G, 0.7], [0.0]), []
@@ -111,7 +110,6 @@ def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(hi
 
 
 def flyby(radius, **options):
-    """Return a point on a straight line past a disc: two crossings within a short part of the run."""
     gap = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), p[0] * p[0] - x[0] * x[0] - 1.0, -1.0),
         s.where(s.less(m[0], 0.5), -1.0, x[0] * x[0] + 1.0 - p[0] * p[0]),
@@ -122,7 +120,6 @@ def flyby(radius, **options):
 
 @pytest.mark.parametrize("half", [1e-3, 1e-2, 0.3])
 def test_short_crossings_within_a_step_are_seen(half):
-    """Both crossings are found, although a single step of the straight flight could span them."""
     radius = np.sqrt(1.0 + half**2)
     result = simulate(flyby(radius), [-50.0], [radius], [0.0], 100.0)
     assert [event.kind for event in result.events] == ["in", "out"]
@@ -130,7 +127,6 @@ def test_short_crossings_within_a_step_are_seen(half):
 
 
 def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
-    """Two switches fire together, and the new mode of the second immediately enables a third edge."""
     guards = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[1], 0.5), x[0], -1.0),
@@ -218,7 +214,7 @@ def test_an_event_costs_little():
 @pytest.mark.parametrize("method", [*METHODS[:2], *METHODS[3:]])
 @pytest.mark.parametrize("phase", [0.0, 1e-12])
 def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, method):
-    """The diode of a rectifier closes with almost no energy; the leak later takes far more energy, part of it rounding error."""
+    """The diode of a rectifier closes with almost no energy, and a leak later takes far more."""
     graph, loop, gap, path = Graph("rectifier"), J1("loop"), J0("gap"), J1("path")
     graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t + phase), signals=["time"]), loop)
     graph.connect(loop, I("L", 1e-2)).connect(loop, R("r", 1.0)).connect(loop, gap).connect(gap, R("leak", 1e3))
@@ -231,10 +227,6 @@ def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, metho
 
 
 def test_a_bridge_of_two_phases_starts_from_rest():
-    """Two diodes close just after the start; later, diodes change over at every zero of the mains.
-
-    The load sees the rectified mains, less the voltage drops of conducting diodes and phases.
-    """
     graph, plus, minus, load = Graph("bridge"), J0("plus"), J0("minus"), J1("load")
     graph.connect(plus, load).connect(load, R("R", 10.0)).connect(load, I("L", 1e-2)).connect(load, minus)
     for k in range(2):

@@ -1,4 +1,4 @@
-"""Energy accounts of fast processes whose power, near equilibrium, is the difference of two large powers that nearly cancel."""
+"""Energy accounts of fast processes whose power is the difference of two large powers that nearly cancel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HELD = 5.0
 
 
 def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
-    """Return E + H <=> EH (fast) and EH <=> E + P (slow), with H or 2 H held; amounts and rates scale with `size`."""
+    """Return E + H <=> EH (fast) and EH <=> E + P (slow), with H or 2 H held."""
     graph, free, complex_node = Graph("pump"), J0("E node"), J0("EH node")
     bind, turn = Re("bind", Parameter(size, "mol/s"), RT=RT), Re("turn", 1e-3 * size, RT=RT)
     left, right, source = J1("E + H"), J1("E + P"), Se("H", HELD * RT, domain="chemical")
@@ -44,8 +44,7 @@ def test_a_held_species_supplies_what_is_bound(bound, RT, size):
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 @pytest.mark.parametrize("rate", [1e6, 1e12])
 def test_a_capacitor_behind_hardly_any_resistance_follows_its_source(rate, rtol):
-    """The source supplies the capacitor and the load; the voltage of the small resistor, a difference of equal numbers, is
-    rounding error."""
+    """The voltage of the small resistor, a difference of nearly equal numbers, is rounding error."""
     graph, v, n = Graph("rc"), J1("v"), J0("n")
     graph.connect(Se("u", lambda t: 2.0 + s.sin(t), signals=["time"]), v).connect(v, R("r", resistance=1.0 / rate))
     graph.connect(v, n).connect(n, C("c", capacitance=1.0, initial=2.0)).connect(n, R("load", resistance=1e3))

@@ -1,7 +1,7 @@
-"""Friction in collisions: balls with spin, a block that is hit, rods and corners, compared with closed forms and the equations.
+"""Friction in collisions, compared with closed forms.
 
-In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the slip
-if possible (Moreau 1988).
+In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
+slip if possible (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -16,11 +16,9 @@ from tests.inner.run import Cones, with_restitution
 
 MASS, RADIUS, GRAVITY, HEIGHT = 2.0, 0.1, 9.81, 0.3
 SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)
-"""Speed at which the ball meets the floor, m/s."""
 
 
 def contact(name, closing=False):
-    """Return the automaton of a contact that bounces, or stays closed after landing."""
     leaves = Transition("rest", "free", lambda n: -n, (f"{name}.multiplier",), kind=f"off {name}")
     lands = Transition("free", "rest", lambda h: -h, (f"{name}.h",), kind=f"land {name}")
     hits = Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest")
@@ -29,7 +27,6 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """Return a ball with spin over a floor; states are height, velocity and spin in the floor plane, with rotated axes."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
@@ -47,8 +44,7 @@ def ball(dimension, turn=0.0, closing=False):
 
 
 def struck(u, e, mu):
-    """Return the friction impulse, opposed to u, on a ball whose lowest point moves with u; at most 2/7 m u, which stops the
-    slip."""
+    """Return the friction impulse, opposed to u, on a ball whose lowest point moves with u; 2/7 m u stops the slip."""
     size = np.linalg.norm(u)
     most = mu * MASS * (1.0 + e) * SPEED
     return -np.asarray(u) * (min(2.0 / 7.0 * MASS, most / size) if size else 0.0)
@@ -102,7 +98,6 @@ def test_a_ball_with_spin_bounces_until_it_rolls(turn, unit):
 
 @pytest.mark.parametrize("spin", [5.0, 80.0])
 def test_a_ball_that_stays_where_it_lands_is_struck_alike(spin):
-    """A constraint that closes is a collision without restitution."""
     run = ball(1, closing=True).simulate(0.26, initial={"J.p": 0.4 * MASS * RADIUS**2 * spin}, progress=False)
     assert run.ok, run.failure
     land = run.events[0]
@@ -112,7 +107,7 @@ def test_a_ball_that_stays_where_it_lands_is_struck_alike(spin):
 
 
 def test_a_block_that_sticks_gives_way_to_a_blow():
-    """Dry friction with a limit gives no impulse: a ball hits a sticking block as if it were free; the block slides and stops."""
+    """Dry friction with a limit gives no impulse, so a ball hits a sticking block as if it were free."""
     graph, gap = Graph("billiard"), J0("gap", domain="translation")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("ball", 1.0)).connect(v2, I("block", 3.0)).connect(v2, Friction("table", 6.0))
@@ -130,8 +125,6 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
 
 @functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
-    """Return a rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about the upright
-    position."""
     graph, w = Graph("plate"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", mass)).connect(Se("weight", -mass * GRAVITY), y).connect(y, I("my", mass)).connect(
@@ -177,7 +170,6 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
 
 
 def random_problem(rng, restitution):
-    """Return the response, flows and bounds of bodies with approaching contacts, each with friction."""
     contacts, size = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     n = contacts * (1 + size)
     J, v = rng.normal(size=(n, n + int(rng.integers(0, 3)))), rng.normal(size=n + 2)

@@ -1,4 +1,4 @@
-"""The host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
+"""Host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -34,8 +34,6 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Install simulated GPUs, with substitutes for kernels."""
-
     def plugged(*gpus, **of_text):
         def maker(number):
             if number >= len(gpus):

@@ -1,4 +1,4 @@
-"""Complete sweeps on a GPU whose code (PTX) is run as C: results are bit-identical to those of the CPU."""
+"""Complete sweeps on a GPU whose PTX runs as C, with the same bits as on the CPU."""
 
 import shutil
 
@@ -72,7 +72,6 @@ CASES = {
         {"deepest": lowest("contact.gap"), "events": events(""), "course": "contact.gap"},
     ),
 }
-"""Graph, end (s), number of runs, varied parameters, kept names."""
 
 
 @pytest.mark.parametrize("name", CASES)

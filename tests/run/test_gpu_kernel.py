@@ -1,5 +1,4 @@
-"""Many runs on a GPU whose code is run as C: results are bit-identical to those of the CPU for any number of threads and pauses,
-and unsupported models are refused."""
+"""Many runs on a GPU whose code runs as C, with the same bits as on the CPU."""
 
 from __future__ import annotations
 
@@ -28,7 +27,6 @@ KEEP = {
 
 
 def pushed(**settings):
-    """Return the runs of a mass on a spring with a damper, driven by a force whose phase is a state."""
     graph, v, still = Graph("pushed"), J1("velocity", domain="translation"), J1("still")
     graph.connect(Sf("rest", 0.0), still).connect(still, C("phase", stiffness=1e-40))
     push = Se("push", lambda t, phase: sin(3.0 * t) + sin(phase), signals=["time", "phase.q"])
@@ -49,8 +47,7 @@ def example():
 
 @needed
 def test_threads_have_the_bits_of_the_processor(example, tmp_path):
-    """Threads may pause after every step or two and take the next run; a run with a large angle, whose sine needs a C library, is
-    handed back."""
+    """A run with a large angle, whose sine needs a C library, is handed back."""
     prepared, blocks, kept, outputs, kernel = example
     expected = on_processor(prepared, blocks, kept, outputs)
     assert (expected.status == Status.STOP).all() and len(set(expected.step_counts)) > 2
@@ -83,7 +80,6 @@ def test_a_text_that_is_none_is_refused():
 
 
 def test_what_a_gpu_cannot_do_is_refused_by_name():
-    """The refusal precedes any compilation."""
     run = pushed(singular="keep")
     problem = gpu_refusal(run.program)
     assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot use a GPU')
@@ -100,7 +96,6 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """The processor computes runs whose clocks differ from the clocks of the kernel."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

@@ -1,4 +1,4 @@
-"""Guards that touch zero briefly in a long step: crossings are found in order, in runs of any length, and none is invented."""
+"""Guards that touch zero briefly in a long step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ HALF = {"spheres": lambda w: np.sqrt(2.0 * w + w * w), "parabola": lambda w: w, 
 
 
 def passing(shape):
-    """Return a body that flies at 1 m/s from x = 0 past x = a, where an obstacle of width w is in its way."""
     graph, v = Graph("passing"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
     place = Block(
@@ -54,7 +53,6 @@ def shape(request):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
-    """Steps are a hundredth of the run; the contact lasts a tiny part of a step."""
     name, compiled = shape
     # from far away, rounding hides the slope of the bell, but not the slopes of the other shapes
     widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))
@@ -71,7 +69,6 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_what_stays_below_zero_is_no_event(options):
-    """A parabola whose peak is 1e-12 below zero causes no event; a peak 1e-12 above zero does."""
     for top in (-1e-12, 1e-12):
         graph = passing_height(top)
         run = graph.simulate(400.0, samples=[400.0], **options)
@@ -90,8 +87,6 @@ def passing_height(top):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_crossings_in_one_step_come_in_their_order(options):
-    """Gates along the path are thinner than a thousandth of a step, and one step may cross several; each gate is entered and left
-    in turn."""
     places = [50.02, 50.05, 51.7, 51.70001, 53.9]
     graph, v = Graph("gates"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
@@ -108,8 +103,6 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """Guards stay far below zero, each with its own crests; a step evaluates all guards six times, and twice more for all
-    crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")

@@ -1,8 +1,7 @@
-"""Implicit steps and growing modes: a state leaves a branch of equilibria when the branch loses its stability.
+"""Implicit steps and growing modes, in which a state leaves a branch of equilibria that becomes unstable.
 
-While the branch is stable, only an imperfection moves the states away from zero, to values far below rtol times their past size.
-A step that damps all fast modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the
-reference.
+While the branch is stable, only an imperfection keeps the states away from zero, so a step that damps all fast modes would
+stay there forever; explicit steps are the reference.
 """
 
 import functools
@@ -22,8 +21,7 @@ def load(t):
 
 @functools.cache
 def column():
-    """Return a light column with an imperfection, initially buckled, under an oscillating load: one or two stable lateral
-    positions."""
+    """Return a light column with an imperfection, under an oscillating load, so that one or two lateral positions are stable."""
     graph, v = Graph("column"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, R("damper", 1.0))
     graph.connect(v, C("spring", energy=lambda q: q * q * q * q / 4.0, initial=1.0))
@@ -33,7 +31,7 @@ def column():
 
 @functools.cache
 def latch():
-    """Return two inverters in a ring with oscillating gain: a flip-flop that forgets and decides in every cycle."""
+    """Return two inverters in a ring with oscillating gain, a flip-flop that forgets and decides in every cycle."""
     graph = Graph("latch")
     for name, other, side in (("p", "q", 1.0), ("q", "p", -1.0)):
         node, inside = J0(name, domain="electrical"), J1(f"{name} inside", domain="electrical")
@@ -47,13 +45,11 @@ def latch():
 
 
 def column_run(tau, off, **settings):
-    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of the lateral position."""
     numbers = {"mass.inertia": tau**2, "damper.resistance": tau, "push.off": off}
     return column().simulate(2.0, parameters=numbers, samples=1e-3, **settings), "spring.q"
 
 
 def latch_run(tau, off, unit=1.0, **settings):
-    """Return a run of the latch and the name of a voltage; another unit of charge leaves the voltages unchanged."""
     laws = {"c.capacitance": tau * unit, "r.resistance": 1.0 / unit, "gate.off": off}
     numbers = {f"{name} {law}": value for name in "pq" for law, value in laws.items()}
     start = {"p c.q": tau * unit, "q c.q": -tau * unit}
@@ -61,7 +57,6 @@ def latch_run(tau, off, unit=1.0, **settings):
 
 
 def onsets(run, quantity):
-    """Return the times at which a quantity leaves the neighbourhood of zero."""
     away = np.abs(run[quantity]) > 0.1
     after = np.flatnonzero(~away[:-1] & away[1:])
     size = np.abs(run[quantity])
@@ -97,9 +92,6 @@ def test_the_unit_of_charge_does_not_matter():
 
 @functools.cache
 def trigger():
-    """Return an inverting Schmitt trigger: an amplifier with smooth limits of 15 V, half of whose output is fed back, driven by a
-    sine of 10 V."""
-
     def amplifier(v, t, gain):
         return 15.0 * tanh(gain * (0.5 * v - 10.0 * sin(40.0 * np.pi * t)) / 15.0)
 

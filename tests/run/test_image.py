@@ -1,5 +1,4 @@
-"""The image of a run depends only on the model, a setting changes only the words that scale with it, and patterns of couplings
-are found without Python."""
+"""Image of a run, which depends only on the model."""
 
 from __future__ import annotations
 
@@ -26,7 +25,6 @@ from tests.run.test_together import cradle, start
 
 
 def image(t_end: float, **settings) -> Image:
-    """Return the image of a run of a ball on a soft floor."""
     graph, v = Graph("fall"), J1("v", domain="translation")
     graph.connect(Se("weight", -9.81), v).connect(v, I("ball", 1.0)).connect(v, R("air", 0.1))
     compiled = compile_model(graph.connect(v, C("floor", stiffness=1e4, initial=0.2)))
@@ -37,8 +35,7 @@ def image(t_end: float, **settings) -> Image:
 
 
 def test_an_image_is_a_function_of_the_model():
-    """An image contains no address, so two images from different memory are equal; for a run twice as long, only some words
-    double."""
+    """An image contains no address, and for a run twice as long, only some words double."""
     one, same, longer = image(1.0), image(1.0), image(2.0)
     for other in (same, longer):
         assert (one.places, one.calls) == (other.places, other.calls)
@@ -68,7 +65,6 @@ def test_unknown_code_is_refused():
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
-    """Three balls collide simultaneously; the functions of an image cannot solve this problem without Python."""
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program
@@ -82,7 +78,6 @@ def test_a_question_that_nobody_answers_ends_the_run():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_patterns_in_rooms_are_those_of_python(seed):
-    """Patterns of random Jacobians of seven states are stored several times in one cache, with other patterns in between."""
     random, n = np.random.default_rng(seed), 7
     indptr = np.concatenate([[0], np.cumsum(random.integers(0, n + 1, n))])
     indices = np.concatenate([np.sort(random.permutation(n)[:k]) for k in np.diff(indptr)])

@@ -1,5 +1,4 @@
-"""Events of guards that jump: every method locates them to rounding error where smooth counterparts cross zero, in runs of any
-length."""
+"""Events of guards that jump, which every method locates to rounding error where smooth counterparts cross zero."""
 
 import numpy as np
 import pytest
@@ -34,11 +33,9 @@ PAIRS = (
     (lambda x, c: where(1e6 * x > 1e6 * c, 1e-6, -1e-6), lambda x, c: x - c),
     (lambda x, c: (x > c) * 2.0 - 1.0, lambda x, c: x - c),
 )
-"""Guards of x and a threshold c: one that jumps, and its smooth counterpart."""
 
 
 def oscillator(*automata):
-    """Return a mass on a spring with rest position 1 m; x is "s.q", m."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("f", 1.0), v).connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.2)).connect(v, C("s", stiffness=1.0))
     for automaton in automata:
@@ -47,18 +44,15 @@ def oscillator(*automata):
 
 
 def once(name, guard, reads):
-    """Return an automaton that fires once."""
     return Automaton(name, ("before", "after"), "before", (Transition("before", "after", guard, reads),))
 
 
 def at(pair, number):
-    """Return a guard of a pair with the threshold for this index."""
     threshold = 0.13 + 0.05 * number
     return lambda x: pair(x, threshold)
 
 
 def blocks():
-    """Return signals that jump from 0 to 1 where x passes 0.07, 0.08 ... 0.11 m."""
     level = [signals.comparator(f"above {k}", "s.q", 0.07 + 0.01 * k) for k in range(5)]
     level += [signals.comparator("above signal", "s.q", "level.y"), signals.ramp("level", slope=0.0, offset=0.08)]
     level += [signals.logic("and", "and", ["above 0.y", "above 2.y"]), signals.logic("not", "not", ["above 3.y"])]
@@ -75,7 +69,6 @@ BLOCKS = (
 
 
 def models():
-    """Compile the oscillator with all jumping guards, and with their smooth counterparts."""
     pairs = [[once(f"a{i}", at(pair[k], i), "s.q") for i, pair in enumerate(PAIRS)] for k in (0, 1)]
     for i, (guard, read, threshold) in enumerate(BLOCKS):
         pairs[0].append(once(f"b{i}", guard, read))
@@ -104,7 +97,6 @@ def test_guards_that_jump_fire_where_their_smooth_counterparts_do(method, scale,
 
 
 def thermostat(*guards):
-    """Return a mass that a relay drives up to 1.1 m/s and lets coast down to 0.9 m/s, alternately."""
     graph, v = Graph("thermostat"), J1("v", domain="translation")
     edges = (Transition("on", "off", *guards[0]), Transition("off", "on", *guards[1]))
     graph.add_automaton(Automaton("switch", ("on", "off"), "on", edges))
@@ -125,7 +117,6 @@ def test_a_thermostat_of_two_comparators_keeps_time(backend):
 
 @pytest.mark.parametrize("length", [20.0, 200.0])
 def test_a_thermostat_of_large_terms_keeps_time(length):
-    """Near a crossing, the sign of a guard depends on the rounding error of large terms."""
     graph = thermostat((lambda high: high - 0.5, "high.y"), (lambda low: 0.5 - low, "low.y"))
     graph.add(Block("far", [("y", lambda v, t: v + 273.15 + 5.0 * t, ["v", "t"])], inputs={"v": "v.flow", "t": "time"}))
     for name, level in (("high", 274.25), ("low", 274.05)):
@@ -137,7 +128,6 @@ def test_a_thermostat_of_large_terms_keeps_time(length):
 
 
 def test_what_another_event_sees_ahead_of_it_is_no_jump():
-    """The guard x > c is 0 until x passes c, so a slightly earlier event does not fire it."""
     shortly = 1.0 - 1e-9
     graph = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x > 1.0, "s.q"))
     smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))

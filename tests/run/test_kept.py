@@ -1,4 +1,4 @@
-"""Runs that keep only some names are bit-identical to plain runs, with the same failures and warnings, whatever the page size."""
+"""Runs that keep only some names, which have the same bits, failures and warnings as plain runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residua
 
 
 def loop(*more) -> Graph:
-    """Return a diode and a resistor in series that charge a capacitor; Newton's method finds the current."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
     graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -125,19 +124,16 @@ def case_of(name: str) -> Callable[..., Result]:
 
 
 def page(monkeypatch: pytest.MonkeyPatch, rows: int, result: Result) -> None:
-    """Set the number of samples that fit on a page."""
     width = result.program.states + result.program.modes + result.program.described().power_names.__len__()
     monkeypatch.setattr(kept_runs, "PAGE", rows * max(width, 1))
 
 
 def some(result: Result, most: int = 12) -> list[str]:
-    """Return a few names from every block of values."""
     layout = result.program.layout
     return [name for block in ("x", "m", "out") for name in layout.names(block)[:: max(1, len(layout.names(block)) // most)]]
 
 
 def alike(kept: Result, plain: Result) -> None:
-    """Check that two results agree in everything that both keep."""
     assert str(kept.failure) == str(plain.failure) and kept.warnings == plain.warnings and kept.ok == plain.ok
     assert kept.events == plain.events
     np.testing.assert_array_equal(kept.t, plain.t)
@@ -165,7 +161,6 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
 
 
 def test_the_cases_have_what_they_are_there_for():
-    """Failures of several kinds, a warning, events, a change of method, and guards between samples occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
@@ -176,7 +171,6 @@ def test_the_cases_have_what_they_are_there_for():
 
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
-    """The outputs have the values that `to_dataframe` gives for these names."""
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = case_of("loops of kernels")
     plain = run()
@@ -189,7 +183,6 @@ def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
-    """The sizes of the rows for states, account and kept samples stay constant; more samples take more pages."""
     sizes, turned = [], []
     original, turn = kept_runs._begun, SampleRows.turn
 
@@ -233,7 +226,6 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
 
 
 def test_a_doubt_without_elements_is_led_to_them():
-    """The energy account of a kept run has only totals; the samples of the run identify the suspect elements."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
     (doubt,) = validity_concerns(run, wrong, 1e-9)
@@ -241,8 +233,6 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 
 def test_lost_solutions_are_found_bit_by_bit():
-    """Unknowns drift at sample 4, and their larger size from sample 15 on may make the drift acceptable; batches of samples show
-    the same first loss as all samples together."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)
@@ -376,7 +366,6 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """Runs that keep different names share no memory, not even with the plain run; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

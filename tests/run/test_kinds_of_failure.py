@@ -1,4 +1,4 @@
-"""Every kind of failure that can end a run has cures; the test names any kind missing from the table."""
+"""Kinds of failure that can end a run, each of which has cures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,6 @@ FOLDER = Path(bondgraph.run.__file__).parent
 
 @functools.cache
 def kinds() -> set[str]:
-    """Find the strings in the source code that are kinds of failure.
-
-    Such a string is an argument of `_fail` or `LostSolution`, bound to `kind`, an entry of `PATTERNS`, the part before the colon
-    of an integrator's message ("kind: reason"), part of a pair (kind, reason) in a table of flags, or returned for the end of a
-    run at an event.
-    """
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

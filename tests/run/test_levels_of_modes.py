@@ -1,7 +1,4 @@
-"""Ideal elements that constrain states, together with ideal elements that depend on unknowns, compared with closed forms.
-
-Diodes lie in series with a coil, across a capacitor, and in chains between floating nodes: more modes than are tried one by one.
-"""
+"""Ideal elements that constrain states, together with ideal elements that depend on unknowns, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -16,13 +13,10 @@ from screws.scalars import sin
 
 
 class Network:
-    """A graph of arms between named nodes; ground has no name."""
-
     def __init__(self) -> None:
         self.graph, self.count, self.nodes = Graph("network"), itertools.count(), dict[str, Element]()
 
     def arm(self, tail: str, head: str, *parts: Element) -> None:
-        """Connect two nodes by parts in series."""
         arm = J1(f"arm{next(self.count)}", domain="electrical")
         for name in {tail, head} - {""}:
             self.nodes.setdefault(name, J0(name, domain="electrical"))
@@ -34,7 +28,6 @@ class Network:
             self.graph.connect(arm, part)
 
     def chain(self, tail: str, head: str, names: str) -> None:
-        """Connect diodes in series, each in its own arm."""
         nodes = [tail, *(f"before {name}" for name in names[1:]), head]
         for name, (a, b) in zip(names, itertools.pairwise(nodes), strict=True):
             self.arm(a, b, Diode(f"D{name}"))
@@ -67,8 +60,7 @@ def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -
 
 
 def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
-    """The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct together with the chain,
-    because the diodes and the chain would impose different rates."""
+    """The diodes across the capacitor cannot conduct together with the chain, which would impose another rate."""
     network = Network()
     network.arm("", "u", Se("source", lambda t: -sin(t) * (t * 0.1 + 1.0), signals="time"))
     network.chain("u", "a", "abcde")
@@ -85,7 +77,6 @@ def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
 
 @pytest.mark.parametrize("chain", ["S", "ST"])
 def test_a_switch_that_shorts_a_capacitor_at_an_ideal_source_ends_the_run(chain: str) -> None:
-    """Two closed switches, one from the source to the capacitor and one across it, demand two rates of one voltage."""
     network = Network()
 
     def switch(name: str, start: str, at: float) -> Element:

@@ -1,4 +1,4 @@
-"""Linear systems in machine code, compared with NumPy: full, band and sparse matrices, well and badly scaled."""
+"""Linear systems in machine code, compared with NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ EPSILON = np.finfo(float).eps
 
 @functools.cache
 def code():
-    """Return the procedures of a system, callable one by one."""
     parts = system.procedures()
     for part in parts:
         part.internal = False
@@ -29,7 +28,7 @@ def called(name, *given):
 
 
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
-    """Solve (1 - J) x = b, where `full` is 1 - J, for unknowns of these sizes; None if factorisation fails."""
+    """Solve (1 - J) x = b, where `full` is 1 - J; return None if the factorisation fails."""
     table = system.table_of(layout)
     named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
@@ -57,8 +56,7 @@ def backward_error(full, x, b):
 @pytest.mark.parametrize("kind", ["dense", "band"])
 @pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
 def test_random_matrices(kind, n, lower, upper):
-    """Each solution is exact for a matrix within rounding error of the given matrix; without pivoting, many solutions would not
-    be."""
+    """Without pivoting, many solutions would not be exact for a matrix within rounding error of the given one."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
@@ -67,7 +65,6 @@ def test_random_matrices(kind, n, lower, upper):
 
 
 def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the complex solution of the pair of real systems with the entries J, real parts first."""
     called("fill_system", table.address, address_of(entries), 1.0)
     table.arrays["worth"][:] = 1.0
     assert not called("factor_system", table.address)
@@ -78,7 +75,7 @@ def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> n
 
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 def test_a_pair_of_real_systems_is_a_complex_one(kind):
-    """The system is (1 - J + 2i) x = b; in sparse factors, the real and imaginary parts of an unknown are adjacent."""
+    """The system is (1 - J + 2i) x = b."""
     rng, n = np.random.default_rng(3), 12
     j = random_matrix(rng, n, 2, 2) * 0.2
     rows, columns = np.nonzero(j)
@@ -95,7 +92,6 @@ def test_a_pair_of_real_systems_is_a_complex_one(kind):
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solve by elimination one column at a time, in double precision."""
     a, x, n = full.copy(), b.copy(), len(b)
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(a[k:, k])))
@@ -126,7 +122,7 @@ def test_blocks_of_columns_change_no_bit(n, part):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
 def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
-    """Row exchanges widen the upper band to two diagonals; rows may also be in other units."""
+    """Row exchanges widen the upper band to two diagonals."""
     rng = np.random.default_rng(n)
     for _ in range(20):
         full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
@@ -147,13 +143,11 @@ def test_small_pivots_are_passed_over(kind):
 
 
 def grid(side: int) -> np.ndarray:
-    """Return 1 - J of diffusion on a grid of cells, a diagonally dominant matrix."""
     one = 2.0 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
     return np.eye(side * side) + 0.7 * (np.kron(one, np.eye(side)) + np.kron(np.eye(side), one))
 
 
 def test_sparse_matrices():
-    """Pivots are on the diagonal, for any pattern of off-diagonal entries, symmetric or not, in any order."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 10, 60):
         for _ in range(5):
@@ -167,8 +161,6 @@ def test_sparse_matrices():
 
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
 def test_blocks_of_supernodes_change_no_bit(n):
-    """The columns of a full matrix form one supernode, and those of a matrix with zeros form several; pivots are on the
-    diagonal."""
     rng = np.random.default_rng(n)
     for part in (0.15, 0.3, 1.0):
         full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
@@ -181,7 +173,6 @@ def test_blocks_of_supernodes_change_no_bit(n):
 
 
 def test_sparse_factors_with_too_small_pivots_are_refused():
-    """The workspace is cleared, so the next matrix is solved correctly."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)
@@ -194,8 +185,6 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """As a sparse matrix, a grid of 20 x 20 cells costs less than as a band of 41 diagonals, stores fewer numbers and has the
-    same solution."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None
@@ -228,7 +217,6 @@ def test_singular_and_not_finite_matrices_are_told(kind):
 
 
 def test_a_shuffled_band_is_found_again():
-    """For a shuffled tridiagonal matrix, the recovered band has three diagonals and costs less than a full matrix."""
     rng = np.random.default_rng(1)
     place = rng.permutation(200)
     full = random_matrix(rng, 200, 1, 1)[np.ix_(place, place)]

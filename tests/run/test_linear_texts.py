@@ -1,5 +1,4 @@
-"""Functions of the kernel language agree bit for bit in CPython and machine code: linear systems, coupling graphs, measures,
-energy losses and checks of many runs."""
+"""Functions of the kernel language, which give the same bits in CPython and machine code."""
 
 from __future__ import annotations
 
@@ -30,12 +29,10 @@ EXTREMES = (0.0, -0.0, np.inf, np.nan, 5e-324, 1e300, 1e-200)
 
 
 def bits(numbers: np.ndarray) -> bytes:
-    """Return the numbers as bytes, with all NaNs made equal."""
     return np.where(np.isnan(numbers), np.nan, numbers).tobytes() if numbers.dtype == float else numbers.tobytes()
 
 
 def random_systems(kind: str):
-    """Yield layouts and matrices with few or many diagonals: regular, singular, and with extreme numbers."""
     random = np.random.default_rng(7)
     for n in (1, 2, 3, 5, 9, 14):
         i, j = np.indices((n, n))
@@ -49,7 +46,6 @@ def random_systems(kind: str):
 
 
 def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
-    """Return everything that the procedures of a system write and return."""
     table = system.table_of(layout)
     s = table.view()
     if by_text:
@@ -88,13 +84,11 @@ def test_coupling_graphs(density):
 
 
 def energies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """Set the energies of two storage elements."""
     out[0] = x[0] * x[0] * m[0] + t[0]
     out[1] = x[1] * p[0]
 
 
 def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """Set the nine states as outputs, for two samples in one call."""
     for i in range(18):
         out[i] = x[i]
 
@@ -110,14 +104,12 @@ BATCH_TEXTS = (
 
 @functools.cache
 def batch_code():
-    """Return the functions under test, and the check of the rank in two lanes, as machine code."""
     functions = [*BATCH_TEXTS, functools.partial(rank_screen.may_lose_rank, lanes=2), energies, copies]
     names = [getattr(function, "func", function).__name__ for function in functions]
     return compile_procedures(translate(functions, names))
 
 
 def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[str, int], flags: dict[str, list[int]]):
-    """Return a table of this kind with random integers and random numbers, one in eight of them extreme."""
     random, table = np.random.default_rng(seed), FieldTable(kind)
     for name, length in lengths.items():
         numbers = random.normal(size=length)
@@ -130,7 +122,6 @@ def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[st
 
 
 def batch_table(seed: int) -> FieldTable:
-    """Return a finished run of a model with two states, an integrated power, two transitions and two storage elements."""
     integrators = types_of(BatchTable)["table"]
     handler = {"n": 2, "modes": 1, "transitions": 2, "quadratures": 1, "logged": 2, "row_width": 13, "held_rows": 1}
     events = table_with(types_of(integrators)["instants"], seed, handler, {"log": 26}, {})
@@ -170,7 +161,6 @@ def batch_table(seed: int) -> FieldTable:
 
 
 def left(table: FieldTable, kind: type) -> list[object]:
-    """Return all numbers of a table and of the tables it points to."""
     numbers = [bits(np.array(float(table[name]))) for name, type_ in types_of(kind).items() if type_ in (float, int, bool)]
     arrays = [(name, bits(array)) for name, array in table.arrays.items()]
     return [*numbers, *arrays, *(left(other, types_of(kind)[name]) for name, other in table.tables.items())]
@@ -192,7 +182,6 @@ def test_measures_and_losses(seed):
 
 @pytest.mark.parametrize("extreme", [False, True])
 def test_checks_of_the_rank(extreme):
-    """Matrices are positive definite, or nearly so, at five samples and at the end of a run; some contain an extreme number."""
     random, results, code = np.random.default_rng(3), [], batch_code()
     counts = {"n": 3, "count": 5, "samples": 5, "stride": 1, "watched": 1, "beyond": 1, "entry_count": 9}
     lengths = SampleCheck.lengths(**counts, lanes=2, width=9, behind=9, parameters=0, modes=0, values=0)

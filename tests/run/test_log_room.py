@@ -1,5 +1,4 @@
-"""Capacity of the event log that machine code fills: little is reserved for one instant, and the log grows where an instant needs
-more."""
+"""Capacity of the event log that machine code fills, which grows where an instant needs more."""
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ ALIKE = 5
 
 
 def switched(sections):
-    """Return masses under a force, each with a damper that switches at 1 m/s; all dampers switch at the same instant."""
     graph = Graph("switched")
     for i in range(sections):
         joint = J1(f"v{i}")
@@ -29,7 +27,6 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """Record the rows reserved for one instant, and the capacity of the log, whenever the log is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):
@@ -41,7 +38,7 @@ def laid(monkeypatch):
 
 
 def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
-    """All dampers switch after log(4/3) / 0.5 s; space for one row gives the same result as ample space."""
+    """All dampers switch after log(4/3) / 0.5 s."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
     monkeypatch.setattr(handler, "FREE_BYTES", 0)
@@ -56,8 +53,7 @@ def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeyp
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant; not all of these rows may be
-    reserved."""
+    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6
@@ -65,7 +61,6 @@ def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
 
 
 def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machine_code(compiled, laid, monkeypatch):
-    """All states are beyond their guards when the run starts."""
     above = {f"m{i}.p": 1.5 for i in range(ALIKE)}
     plenty = compiled.simulate(1.0, initial=above, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)

@@ -1,5 +1,4 @@
-"""The table of measures: `simulate`, `run_many`, `sweep` and the definition give the same values, which agree with closed
-forms."""
+"""Table of measures, whose values are the same by `simulate`, `run_many`, `sweep` and the definition."""
 
 from __future__ import annotations
 
@@ -26,12 +25,10 @@ OF_EVENTS = [word for word in WORDS if MEASURES[word].of_event]
 
 
 def made(word, of):
-    """Make a measure by its public function."""
     return getattr(measures, word)(of)
 
 
 def of_all(layout, quantities, events=()):
-    """Return all measures of quantities and events, by name; for vectors, only measures defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -74,7 +71,6 @@ EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Models have events, clocks, modes, loops or discontinuities in time."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
@@ -100,7 +96,6 @@ def test_all_ways_give_the_same_number(name, alone):
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_lanes_change_no_number(lanes, alone):
-    """There are more runs than lanes; quantities are scalars, whose peaks lie between samples, and vectors."""
     for compiled, varied, samples in (
         (pushed(), {"spring.stiffness": np.linspace(20.0, 80.0, 37)}, 0.05),
         (compile_model(pendulum_in_space()), {"springs.q": np.linspace(0.5, 1.5, 37)[:, None] * np.ones(3)}, 0.07),
@@ -120,7 +115,6 @@ def test_lanes_change_no_number(lanes, alone):
 
 @pytest.mark.parametrize("samples", [[0.45, 0.5, 0.9], [0.0, 2.0], [2.0], [0.0], None])
 def test_samples_may_end_before_the_run_and_be_few(samples):
-    """An integral ends at the last sample; later events count, and peaks at these events are found."""
     compiled = compile_model(with_restitution(), progress=False)
     keep = of_all(compiled.program.layout, ("ball.flow", "floor.h"), ("bounces",))
     run = compiled.prepare_run(2.0, samples=samples, progress=False)
@@ -136,7 +130,6 @@ def test_samples_may_end_before_the_run_and_be_few(samples):
 
 
 def height(t, e=0.8):
-    """Return the height of a ball that falls from `HEIGHT` and keeps the fraction e of its velocity at every bounce."""
     fall = np.sqrt(2.0 * HEIGHT / GRAVITY)
     if t < fall:
         return HEIGHT - 0.5 * GRAVITY * t * t
@@ -148,7 +141,7 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
-    """The trapezoidal rule is exact with values on both sides of every bounce, because velocity is linear in between."""
+    """The trapezoidal rule is exact, because velocity is linear between bounces."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
@@ -224,7 +217,6 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
 
 
 def test_a_value_that_is_no_number_is_no_peak(alone):
-    """An output is NaN at some samples; both routes treat NaN as `argmax` does."""
     made_of = program(
         lambda t, x, p, m: [1.0],
         (1, 1, 0),

@@ -1,4 +1,4 @@
-"""Integration methods: one table defines them, one record adds an external method, and a page that omits a method is found."""
+"""Integration methods, which one table defines and one record extends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ OFFERED: Mapping[str, str | MethodEntry] = {**{name: name for name in names()}, 
 
 
 def forgotten(page: str, table: str) -> list[str]:
-    """Return the rows of a table that are missing from a page."""
     return [row for row in table.splitlines() if row not in page.splitlines()]
 
 
@@ -68,7 +67,6 @@ def test_every_one_follows_an_oscillator(method: str) -> None:
 
 @pytest.mark.parametrize("method", OFFERED)
 def test_every_one_ends_after_max_steps(method: str) -> None:
-    """A run of a million turns is given up after 3,000 steps, with a correct result up to there."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     with pytest.warns(RunEndedWarning):
@@ -100,7 +98,6 @@ def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int
 
 
 def test_a_method_from_outside_has_events_clocks_and_many_runs():
-    """Bounces, ticks and sweeps in machine code belong to the loop around the steps, not to the method."""
     ours, theirs = (run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, "dop853"))
     np.testing.assert_allclose(ours.events.times, theirs.events.times, atol=1e-6)
     tick = (0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])
@@ -115,8 +112,7 @@ def test_a_method_from_outside_has_events_clocks_and_many_runs():
 @pytest.mark.parametrize("most", [40, 10**7])
 @pytest.mark.parametrize("name", ["drive", "bouncing"])
 def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of machine code end after a limited time: after one step on a slow machine, but after the last step on a fast
-    machine."""
+    """Calls of machine code end after a limited time, which depends on the speed of the machine."""
     compiled = SMALL[name]().compile()
     runs = []
     for budget, patience in ((1, 1e-12), (10**7, 1e9)):

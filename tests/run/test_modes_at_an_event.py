@@ -1,7 +1,4 @@
-"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of the elements in the model.
-
-Several automata switch at one instant in random networks of ideal diodes, and of dry friction between masses at rest.
-"""
+"""Consistent mode of random networks at an instant at which several automata switch, compared with enumeration of all modes."""
 
 from __future__ import annotations
 
@@ -19,10 +16,6 @@ STEP = 1e-6
 
 
 def circuit(rng, order=None):
-    """Return nodes with resistors and capacitors to ground, joined by branches in `order`: a diode, a source and a resistor each.
-
-    All values differ.
-    """
     nodes = int(rng.integers(3, 5))
     branches = []
     for k in range(int(rng.integers(3, 5))):
@@ -42,7 +35,6 @@ def circuit(rng, order=None):
 
 
 def clutches(rng, order=None):
-    """Return masses in a row at rest, each driven, with dry friction between neighbours and to ground."""
     count = int(rng.integers(2, 4))
     masses, drives = rng.uniform(0.5, 3.0, count), rng.normal(size=count) * 2.0
     pairs = [(k, k + 1, rng.uniform(0.2, 1.5)) for k in range(count - 1)] + [(0, None, rng.uniform(0.2, 1.5))]
@@ -60,7 +52,6 @@ def clutches(rng, order=None):
 
 
 def consistent(compiled):
-    """Return all modes at the start, by name of the automaton, in which no guard is positive or about to become positive."""
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []
@@ -74,8 +65,9 @@ def consistent(compiled):
 
 
 def disagreements(build, seeds):
-    """Count random models with one consistent mode, and list (seed, taken, consistent) where another mode is taken, or the order
-    matters."""
+    """Count random models with one consistent mode, and list (seed, taken, consistent) where the mode taken differs or
+    depends on the order.
+    """
     wrong, tried = [], 0
     for seed in seeds:
         _, count = build(np.random.default_rng(seed))

@@ -1,5 +1,4 @@
-"""Guards that are polynomials along a step, or smooth functions of a polynomial: the first zero is found, however close the next
-zero is."""
+"""Guards that are polynomials along a step, or smooth functions of one, with zeros close to each other."""
 
 from __future__ import annotations
 
@@ -11,24 +10,21 @@ from tests.inner.run import DenseOutput, FieldTable, StepTable, root_finding
 
 
 class Flight(StepTable):
-    """A step whose guard is a polynomial p with the coefficients (8,), or exp(p) - 1."""
+    """Step whose guard is a polynomial p with the coefficients (8,), or exp(p) - 1."""
 
     coefficients: Reals
     bent: bool
 
 
 def along(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def nearly(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """Set the guard to the polynomial p, or to exp(p) - 1, which has the same sign."""
     value = 0.0
     for k in range(7, -1, -1):
         value = value * y[0] + c.coefficients[k]
@@ -39,9 +35,8 @@ STEP = DenseOutput(along, nearly, guard_values, None)
 
 
 def first_rise(roots, start=None, depth=None):
-    """Return the first zero found of the polynomial p with these roots, negative at the start; 2 if none is found.
-
-    With a `depth`, p is scaled to this largest magnitude, and the guard is exp(p) - 1.
+    """Return the first zero that is found of the polynomial with these roots, 2 if none is; with a `depth`, the guard is
+    exp(p) - 1.
     """
     table, coefficients = FieldTable(Flight), np.zeros(8)
     table.allocate(guard_count=1, width=1)
@@ -61,8 +56,7 @@ def first_rise(roots, start=None, depth=None):
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
 def test_the_first_of_pairs_of_zeros_is_found(pairs):
-    """The two zeros of a pair are so close that no examined fraction of the step lies between them; two pairs may share one
-    interval."""
+    """The two zeros of a pair are so close that no examined fraction of the step lies between them."""
     random = np.random.default_rng(pairs)
     for _ in range(12):
         places = np.sort(random.uniform(0.02, 0.98, pairs))
@@ -73,7 +67,6 @@ def test_the_first_of_pairs_of_zeros_is_found(pairs):
 
 
 def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
-    """Two narrow crests lie between neighbouring fractions, or in different intervals; crests below zero are not found."""
     random = np.random.default_rng(0)
     for _ in range(6):
         places = np.sort(random.uniform(0.02, 0.98, 2))
@@ -94,6 +87,5 @@ def test_what_does_not_reach_zero_is_not_found(pairs):
 
 @pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
 def test_what_starts_at_zero_is_found_where_it_comes_back(start):
-    """Just after a bounce, the guard is zero up to rounding, then negative; it returns to zero at 0.7 or not at all."""
     assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
     assert first_rise([0.0, 1.7], start) == 2.0

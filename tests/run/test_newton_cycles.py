@@ -1,5 +1,4 @@
-"""Algebraic loops with square roots, in which Newton steps alternate between mirrored values, are solved at starts, events and
-discontinuities."""
+"""Algebraic loops with square roots, in which Newton steps alternate between mirrored values."""
 
 import numpy as np
 import pytest
@@ -13,10 +12,7 @@ def root(p):
 
 
 def orifices(*valve, **options):
-    """Return an orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s.
-
-    The pressure between orifice and valve is 4 / (1 + a^2).
-    """
+    """Return an orifice in series with a valve of conductance a under 4 Pa, where the pressure between them is 4 / (1 + a^2)."""
     graph, node = Graph("orifices"), J0("node", domain="hydraulic")
     series, tank = J1("series", domain="hydraulic"), J0("tank", domain="hydraulic")
     graph.connect(Se("source", 4.0), series).connect(series, R("open", flow=root)).connect(series, node)
@@ -36,7 +32,6 @@ def test_an_orifice_and_a_valve_that_is_nearly_shut():
 
 
 def shut_at_an_event(left):
-    """Return a valve that closes to a conductance `left` when the tank holds 0.505 m3."""
     switch = Automaton("switch", ("open", "shut"), "open", (Transition("open", "shut", lambda q: q - 0.505, "store.q"),))
     law = by_mode("switch", {"open": 1.0, "shut": left})
     return orifices(flow=lambda p, a: a * root(p), parameters={"a": law}).add_automaton(switch)

@@ -1,4 +1,4 @@
-"""Tolerances below the rounding error of the rates, starts at which no state has a size yet, and steps that cannot be taken."""
+"""Tolerances below the rounding error of the rates, and starts at which no state has a size yet."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """Return x'' = -x with the force as a small difference of large numbers: its rounding error is about 1e-11 in a force of
-    1."""
+    """Return x'' = -x with a rounding error of about 1e-11 in a force of 1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 
@@ -37,8 +36,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """A rounding error of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the
-    state."""
+    """A rounding error of 1e-11 precludes an accuracy of 1e-13."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding error of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
@@ -57,10 +55,7 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 
 
 def flying(inertia, speed):
-    """Return a body in flight: no force turns its momentum, and x * (y / m) - y * (x / m) is a torque of rounding error alone.
-
-    States: spin, and momentum along and across the flight, in axes that rotate with the spin.
-    """
+    """Return a body in flight, in which x * (y / m) - y * (x / m) is a torque of rounding error alone."""
     return program(
         lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
         (3, 1, 0),
@@ -72,7 +67,6 @@ def flying(inertia, speed):
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("inertia", [1e-5, 1e-7])
 def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
-    """A longer flight takes no more steps, because the noise of the spin does not bound them."""
     made, start = flying(inertia / unit**2, 10.0 / unit)
     for t_end in (4.0, 400.0, 4e3):
         run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
@@ -81,7 +75,7 @@ def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
 
 
 def test_filters_with_op_amps_take_no_more_steps_for_rounding():
-    """Filters with poles near 1 rad/s and op amps of gain 1e6 lose the feedback in the rounding error of the amplified signal."""
+    """Op amps of gain 1e6 lose the feedback in the rounding error of the amplified signal."""
     gain, graph = 1e6, Graph("filter")
     minus, out, source = J0("minus"), J0("out"), J0("in")
     graph.connect(Se("source", 1.0), source)
@@ -157,14 +151,12 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
 
 
 def coupled(matrix):
-    """Return couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
-    """Three states drive one another in a ring, in very different units: their rate is the geometric mean of the couplings."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
@@ -173,7 +165,6 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
 
 
 def test_couplings_of_any_size_give_rates():
-    """Rounding residues instead of zeros, their squares and cubes, and values near a pole must not affect the result."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
         for _ in range(20):
@@ -194,8 +185,6 @@ def test_scales_are_found_where_couplings_are_out_of_all_proportion():
 
 
 def test_what_does_not_know_the_time_is_not_looked_at_again_later():
-    """A state that nothing drives has no scale at any look-ahead time, so an autonomous model needs one more Jacobian, not
-    six."""
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -212,8 +201,6 @@ def test_what_does_not_know_the_time_is_not_looked_at_again_later():
 
 
 class Counted(Bound):
-    """A bound program that counts the requests for couplings."""
-
     looks = 0
 
     def jacobian_couplings(self, t, x, m):
@@ -231,7 +218,6 @@ def test_rates_that_know_the_time_are_told_from_others():
 
 
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
-    """Two states drive each other, until one of their two Jacobian entries is NaN."""
     structures = StructureCache(np.array([0, 1, 2]), np.array([1, 0]))
     ring, again, ways = (structures.couplings(np.array(values)) for values in ([2.0, -3.0], [5.0, 1.0], [2.0, np.nan]))
     assert ring.structure is again.structure and len(ring.structure.inner) == 2
@@ -254,7 +240,6 @@ def test_machine_code_finds_the_structures_of_the_reference(density):
 
 
 def test_a_jacobian_without_entries():
-    """The rate of a state does not depend on that state."""
     bound = Bound(program(lambda t, x, p, m: [t], (1, 0, 0)), np.zeros(0))
     assert np.array_equal(bound.jacobian(0.0, np.zeros(1), np.zeros(0)), np.zeros((1, 1)))
     compiled = compile_model(Graph("free").connect(Se("u", 1.0), I("i", 1.0)))

@@ -1,4 +1,4 @@
-"""Calls of the NVIDIA driver: each failure raises its own error code, and the signatures match `cuda-bindings`."""
+"""Calls of the NVIDIA driver, whose signatures match `cuda-bindings`."""
 
 import os
 import shutil
@@ -33,8 +33,6 @@ class Result(IntEnum):
 
 
 class Driver:
-    """Driver functions, each of which succeeds unless `fails` gives a result or an exception for it."""
-
     def __init__(self, gpus=1, **fails):
         self.fails, self.called = fails, []
         given = {
@@ -74,7 +72,6 @@ class Driver:
 
 
 def use(device):
-    """Make every call that a batch makes."""
     kernel = device.load("text", "advance_runs")
     device.memory_left(kernel)
     address = device.allocate(80)
@@ -127,7 +124,7 @@ def test_kernels_stay_loaded_up_to_a_number():
 
 
 def test_stacks_count_once():
-    """The driver reserves stacks at the first launch; the free memory reported afterwards already excludes them."""
+    """The free memory that the driver reports after the first launch already excludes the stacks."""
     device = NvidiaDevice(driver=Driver())
     kernel = device.load("text", "advance_runs")
     assert (device.facts.threads, kernel.blocks) == (4, 6)
@@ -154,7 +151,6 @@ print(device.facts, kernel.stack, kernel.blocks, words.view(np.int64)[0], words[
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and Linux")
 def test_the_calls_are_those_of_cuda_bindings(tmp_path):
-    """The package `cuda-bindings` itself runs on a C library that stands in for the driver."""
     pytest.importorskip("cuda.bindings", reason="NVIDIA'S PACKAGE IS NOT TESTED: cuda-bindings is not installed")
     library = tmp_path / "libcuda.so.1"
     build = ["gcc", "-shared", "-fPIC", "-o", library, HERE / "stand_in_driver.c", "-ldl", "-Wl,-soname,libcuda.so.1"]

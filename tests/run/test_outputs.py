@@ -1,4 +1,4 @@
-"""Values requested separately equal values computed together, and nothing else is computed for them."""
+"""Values requested separately, which equal values computed together."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ def compiled(request: pytest.FixtureRequest) -> Compiled:
 
 
 def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
-    """Return the same run twice: as it is, and with every value computed separately."""
     whole, single = (compiled.simulate(0.2, samples=0.04, progress=False) for _ in range(2))
     assert whole._outputs.all.shape == (len(whole.t), compiled.program.outputs.n_out)
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)

@@ -1,4 +1,4 @@
-"""Many runs proceed in pieces: threads share them evenly, and an interrupt takes effect without damaging results."""
+"""Many runs in pieces, which threads share and after which an interrupt takes effect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
-    """A fake clock makes each run take a second; no run starts after the batch is cancelled."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
     expected = prepared.run_many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
@@ -47,7 +46,6 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monkeypatch):
-    """A batch of long runs is interrupted; runs that pause every 20 steps are bit-identical to runs that do not pause."""
     p, x = points(6)
     expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).run_many(p, x, [], threads=1, lanes=lanes)
     asked = list[int]()
@@ -72,7 +70,6 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
 
 
 def taken(pieces, seconds, clock):
-    """Return the numbers of runs in successive pieces if each run takes `seconds`."""
     found = []
     for piece in pieces:
         found.append(piece.stop - piece.start)
@@ -82,7 +79,6 @@ def taken(pieces, seconds, clock):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Return the time, s, of a fake clock that times pieces, as a list of one number."""
     now = [0.0]
     monkeypatch.setattr(workers, "perf_counter", lambda: now[0])
     return now
@@ -111,7 +107,6 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
 
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
-    """The first few runs show whether more threads pay off; the pieces then shrink."""
     short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]
@@ -130,7 +125,6 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
-    """The search for couplings fails in every run in progress; the first failure is raised, and no later call raises it again."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 

@@ -1,9 +1,8 @@
-"""Painleve's rod: a run ends where sliding friction has no solution or several solutions, for a uniform rod from a coefficient of
-4/3.
+"""Painleve's rod, whose run ends where sliding friction has no solution or several solutions.
 
-Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's force
-N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2,
-and is zero there for mu = 4/3.
+Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's
+force N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan
+a = 2, and is zero there for mu = 4/3.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ HALF, GRAVITY, CRITICAL = 0.5, 9.81, np.arctan(2.0)
 
 
 def rod_graph(dimension=1, push=0.0):
-    """Return a uniform rod of 1 kg with its lower end on a floor, in a vertical plane; `dimension` 2 makes the floor a plane."""
+    """Return a uniform rod of 1 kg with its lower end on a floor; `dimension` 2 makes the floor a plane."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     vx, vy = J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(Se("push", lambda t: push * t, signals=["time"]), vx).connect(vx, I("mx", 1.0)).connect(
@@ -96,7 +95,6 @@ def test_it_is_reported_where_the_factor_of_the_normal_force_is_negative(mu):
 
 
 def test_it_is_reported_where_slipping_begins():
-    """A rod that sticks within its friction cone is pushed until it slips: no solution exists from then on."""
     given = {"rubs.limit": 2.0, "rubs.stick_limit": 2.0}
     with pytest.warns(RunEndedWarning, match="E324"):
         run = compile_model(rod_graph(push=-400.0)).simulate(2.0, parameters=given, progress=False)
@@ -116,6 +114,5 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
 
 
 def test_a_model_that_may_end_so_is_linearised():
-    """A model whose run may end in Painleve's paradox can be linearised."""
     system = rod().linearise(inputs=[], outputs=["w.flow"])
     assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

@@ -47,7 +47,6 @@ def fails(**options):
 
 
 def leg_by_leg(made, x, p, m, t_end, **settings):
-    """Return a run integrated by the loop in Python."""
     prepared = prepare(made, t_end, **settings)
     checked = prepared.numbers(x, p, m)
     bound = Bound(made, checked.p, checked.t_start, checked.span)
@@ -92,7 +91,6 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
 
 
 def test_what_is_kept_does_not_depend_on_where_it_is_computed():
-    """Interpreted models, whose runs Python executes one at a time, give similar values."""
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -105,7 +103,6 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
 
 @pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
 def test_steps_of_samples_that_divide_a_run_end_with_it(start):
-    """The last sample is exactly the end, however the sum of the steps is rounded."""
     made, random = oscillator(), np.random.default_rng(8)
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
@@ -120,7 +117,6 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
-    """Runs end exactly at the requested time, even if the difference from the start time is rounded."""
     made, start, end = oscillator(), -0.05, 0.1
     assert start + (end - start) != end
     x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
@@ -148,7 +144,6 @@ def test_events_are_had_in_threads():
 
 
 def test_failures_doubts_and_refusals_come_back_by_run():
-    """A state grows without bound, powers are inconsistent with the energy, or a parameter is NaN."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2]])
     with warnings.catch_warnings():
@@ -216,7 +211,6 @@ def test_refusals():
 
 
 def pushed():
-    """Return a mass on a spring under a force."""
     graph, velocity = Graph("pushed"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
@@ -345,11 +339,6 @@ MADE = {
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
-    """`run` costs a workspace with its parameters, two calls of machine code, ten fields of its table, and copies of the final
-    values.
-
-    `simulate` adds the check of names and settings, and the result with statistics and events.
-    """
     go, whole = {}, {}
     for name, (make, t_end) in MADE.items():
         compiled = compile_model(make())
@@ -367,7 +356,6 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """Settings are compared by content: a changed array is another setting."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
@@ -400,7 +388,6 @@ def test_what_is_done_to_a_result_changes_no_other_run():
 
 
 def test_threads_share_a_compiled_model():
-    """Each run has its own workspace on any thread, even in models with events."""
     compiled, wrong = compile_model(with_restitution()), []
     heights = [1.0, 0.8, 1.2, 0.9]
     expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]

@@ -1,4 +1,4 @@
-"""The progress bar appears only on a terminal, as one line with the time left, and leaves nothing behind."""
+"""Progress bar, which appears only on a terminal and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from tests.inner.output import Progress, duration_text, progress, track
 
 
 class Terminal(io.StringIO):
-    """A stream that claims to be a terminal."""
-
     def isatty(self) -> bool:
         return True
 
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Return a terminal as standard error, on which bars appear immediately."""
     found = Terminal()
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found))
     monkeypatch.setattr(progress, "_DELAY", 0.001)
@@ -31,7 +28,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def drawn(terminal: Terminal, words: str, within: float = 240.0) -> bool:
-    """Return True once a thread has written the words, False if it never does."""
     until = time.perf_counter() + within
     while words not in terminal.getvalue() and time.perf_counter() < until:
         time.sleep(0.001)
@@ -76,7 +72,6 @@ def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal
 
 
 def test_time_left_follows_from_time_spent() -> None:
-    """If a quarter is done after 10 s, 30 s are left, and 25 s five seconds later; the bar never shows "done" too early."""
     bar = Progress("run", 8.0)
     bar.show(2.0, "t = 2 s")
     bar._begin = bar._updated - 10.0
@@ -98,7 +93,6 @@ def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
 
 
 def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
-    """Compilation and run both drive the bar, which shows their names; `progress=False` hides the bar."""
     seen: list[str] = []
     graph = Graph("rc")
     junction = J1("loop", domain="electrical")
@@ -117,7 +111,6 @@ def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
 
 
 def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the work was done before; a quarter of the remaining work took ten seconds."""
     clock = iter([100.0, 110.0])
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
     bar = Progress("sweep", 1000.0, initial=500.0)

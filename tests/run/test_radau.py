@@ -1,5 +1,4 @@
-"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes and
-bit-identical results."""
+"""Radau IIA method on stiff problems, with its coefficients and observed orders."""
 
 from __future__ import annotations
 
@@ -25,7 +24,6 @@ run = functools.partial(simulate, method="radau5", progress=False)
 
 
 def matrix() -> np.ndarray:
-    """Return the Runge-Kutta matrix of the collocation method with these nodes."""
     rows = quadrature.along(radau.NODES)
     return np.array([[sum(term * node ** (k + 1) for k, term in enumerate(row)) for row in rows] for node in radau.NODES])
 
@@ -87,7 +85,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
 
 
 def test_van_der_pol_and_robertson_against_published_values():
-    """Reference values: Mazzia and Magherini, Test Set for IVP Solvers (VDPOL, ROBER)."""
+    """The values are from Mazzia and Magherini, Test Set for IVP Solvers (VDPOL, ROBER)."""
     found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
     np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
     found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-8, samples=[1e11])
@@ -103,12 +101,10 @@ def test_prothero_and_robinson():
 
 
 def two_oscillators(fast: float) -> Any:
-    """Return a slow oscillator and a fast oscillator with almost no amplitude, both undamped."""
     return program(lambda t, x, p, m: [x[1], -x[0], x[3], -p[0] * x[2]], (4, 1, 0)), [1.0, 0.0, 1e-14, 0.0], [fast**2]
 
 
 def test_undamped_fast_modes_far_below_the_tolerance_do_not_bind_its_steps():
-    """The steps are the same as without the fast mode, and few need a new Jacobian."""
     counts = []
     for fast in (2.0, 1e6):
         made, start, p = two_oscillators(fast)
@@ -140,7 +136,6 @@ def test_account_of_energy(damping):
 
 
 def test_stiff_contact_opens_and_closes():
-    """Contact with a stiff wall (damping ratio 0.05) gives the same events as the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-9, progress=False) for method in ("radau5", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]

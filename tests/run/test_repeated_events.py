@@ -1,5 +1,4 @@
-"""Runs with events, clocks, loops and discontinuities: single, prepared, and many in one call of machine code agree bit for
-bit."""
+"""Runs with events, clocks, loops and discontinuities, whose bits are the same in single, prepared and many runs."""
 
 from __future__ import annotations
 
@@ -22,7 +21,6 @@ from tests.twin_runs import compared
 
 
 def rubbing():
-    """Return a block that a sine force drives back and forth: it sticks and slips."""
     graph, v = Graph("rubbing"), J1("v", domain="translation")
     graph.add(signals.sine("drag", amplitude=2.0, omega=3.0))
     graph.connect(Se("load", lambda u: u, signals=["drag.y"]), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0))
@@ -30,13 +28,11 @@ def rubbing():
 
 
 def servo():
-    """Return a sampled controller of a mass, and a relay that fires between the ticks."""
     relay = Automaton("relay", ("low", "high"), "low", (Transition("low", "high", lambda x: x - 0.137, ("place.x",)),))
     return pushed_by_clock(proportional(0.1), start=1.0, add_automaton=relay)
 
 
 def pulsed():
-    """Return a mass on a spring under a pulse and a wave."""
     graph, v = Graph("pulsed"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "w.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))
@@ -45,15 +41,12 @@ def pulsed():
 
 
 def charging():
-    """Return a capacitor behind a nonlinear resistor: a nonlinear loop without events."""
     graph, ring = Graph("charging"), J1("ring")
     graph.connect(Se("u", 2.0), ring).connect(ring, C("store", capacitance=0.5)).connect(ring, R("linear", 2.0))
     return graph.connect(ring, R("cubic", effort=lambda f: f**3 + 0.5 * f))
 
 
 def kicked():
-    """Return a mass on a spring that gets a kick whenever it passes its middle: a transition into the same state, not a
-    bounce."""
     graph, v = Graph("kicked"), J1("v", domain="translation")
     kick = Transition("on", "on", lambda q: q, ("k.q",), (("m.p", lambda p: 1.05 * p, ("m.p",)),), kind="kick")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=9.0, initial=1.0)).connect(v, R("d", 0.1))
@@ -61,7 +54,6 @@ def kicked():
 
 
 def falls(**options):
-    """Return a ball that bounces, p = (g, restitution), and ends the run at a ceiling."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -103,7 +95,6 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """Record the indices of the runs that are executed one by one."""
     numbers, single = [], BatchCollector.single
 
     def noted(own, run):
@@ -115,7 +106,6 @@ def alone(monkeypatch):
 
 
 def ensure_alike(ends, k, run):
-    """Check that one of many runs ends as its single result does."""
     spent = run.statistics
     for name, own in (("x", run.x), ("m", run.m), ("integrals", run.integrals)):
         np.testing.assert_array_equal(getattr(ends, name)[k], own[-1])
@@ -147,7 +137,6 @@ def test_many_are_single_runs(name, threads, alone):
 
 @pytest.mark.parametrize("name", CASES)
 def test_go_is_a_single_run(name):
-    """One prepared run is repeated on the same tables with several values, then with the first values again."""
     _, t_end, parameters, initial, _ = CASES[name]
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)
@@ -165,7 +154,6 @@ def test_go_is_a_single_run(name):
 
 
 def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
-    """One of several balls gains height until it hits the ceiling; another has a weight of NaN."""
     prepared = prepare(falls(), 1.5, samples=0.1, progress=False)
     p = np.array([[9.81, 0.9], [9.81, 1.4], [9.81, 0.8], [np.nan, 0.8], [9.81, 0.7]])
     for threads in (1, 2):
@@ -178,8 +166,6 @@ def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
 
 
 def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_one(alone):
-    """The account counts the losses of impacts; a power that matches no storage is still found."""
-
     def leaking(**options):
         return program(
             lambda t, x, p, m: [x[1], -p[0]],
@@ -200,7 +186,6 @@ def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_on
 
 
 def test_a_loop_that_is_lost_at_a_sample_is_found(alone, monkeypatch):
-    """With a bound of zero for the remaining Newton step, every run is checked again, and passes."""
     prepared = compiled_case("a loop").prepare_run(1.0, samples=0.1, progress=False)
     monkeypatch.setattr("bondgraph.run.batch.tables.NEWTON_ROUNDING", 0.0)
     monkeypatch.setattr("bondgraph.run.batch.tables.FAR", 0.0)
@@ -231,7 +216,6 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
 
 
 def test_ticks_that_solve_loops_are_left_to_python(alone):
-    """A nonlinear loop is solved at every tick: runs are executed one by one, with the results of `simulate`."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v).connect(v, C("spring", stiffness=1.0))
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))
@@ -253,11 +237,6 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
 
 
 def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
-    """The model becomes stiff after an event; the work of the explicit method is kept, and counted once.
-
-    The implicit method continues with its own arrays, and the next run starts with fresh arrays.
-    """
-
     def stiffening():
         return program(
             lambda t, x, p, m: [-(1.0 + p[0] * m[0]) * (x[0] - s.cos(t))],

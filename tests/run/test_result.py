@@ -1,4 +1,4 @@
-"""Results by name, ledgers, failures as values, and refused settings."""
+"""Results by name, their ledgers, and failures as values."""
 
 from __future__ import annotations
 
@@ -159,7 +159,6 @@ def test_settings_that_are_refused(code, change):
 @pytest.mark.parametrize("options", [{"method": name} for name in METHODS])
 @pytest.mark.parametrize("times", [{"t_end": 7e-139}, {"t_end": 1e-30}, {"t_start": 1e9, "t_end": 1e9 + 1e-6, "max_step": 1e-8}])
 def test_the_shortest_runs(options, times):
-    """Runs of the shortest length that E301 and E306 advise succeed, even with steps too short for the clock."""
     result = simulate(oscillator(), [1.0, 0.5], [1.0, 1.0], [], **times, **options)
     span = times["t_end"] - times.get("t_start", 0.0)
     assert result.ok and result.since[-1] == span
@@ -167,7 +166,6 @@ def test_the_shortest_runs(options, times):
 
 
 def test_the_longest_step_that_max_steps_allow():
-    """If max_step would need too many steps, E306 advises the smallest max_step that max_steps permits."""
     with pytest.raises(RunError, match=r"(?s)E306.*makes 1e\+12 steps.*try: a max_step of 1e-07 s or more"):
         simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-12)
     assert simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, max_step=1e-3, max_steps=1001).ok
@@ -175,7 +173,6 @@ def test_the_longest_step_that_max_steps_allow():
 
 @pytest.mark.parametrize("most", [3, 7, 2003])
 def test_the_longest_step_that_is_advised_may_be_taken(most):
-    """The advised step is the time divided by the number of steps, rounded up to three digits."""
     with pytest.raises(RunError, match="E306") as refused:
         longest_step(1e-6, 1.0, most)
     advised = float(str(refused.value).partition("a max_step of ")[2].partition(" s")[0])
@@ -184,8 +181,6 @@ def test_the_longest_step_that_is_advised_may_be_taken(most):
 
 @pytest.mark.parametrize(("start", "span"), [(0.0, 1.0), (-3.0, 10.0), (1e3, 1e-3)])
 def test_a_whole_number_counts_samples_and_any_other_is_a_step(start, span):
-    """In any unit of time, a step longer than the run is refused, and every advised value is accepted."""
-
     def times(samples):
         run = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], t_start=start, t_end=start + span, samples=samples)
         return run.t
@@ -202,7 +197,6 @@ def test_a_whole_number_counts_samples_and_any_other_is_a_step(start, span):
 
 
 def test_samples_of_which_none_is_masked():
-    """A masked array without masked samples is a plain array; with masked samples, the advised `compressed()` works."""
     given = np.ma.masked_equal([0.25, 0.5, 0.75], 0.5)
     for samples in (np.ma.array([0.25, 0.75]), given.compressed()):
         result = simulate(oscillator(), [1.0, 0.0], [1.0, 0.0], [], 1.0, samples=samples)
@@ -305,7 +299,6 @@ def test_layout_is_a_mapping():
 
 
 def peaked(formula):
-    """Return an output that is a formula of time, sampled 20 times per period."""
     made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
     return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")
 
@@ -322,7 +315,6 @@ def test_a_peak_is_a_value_that_the_signal_has():
 
 
 def test_a_peak_at_an_event_is_recorded_there():
-    """The wall's damper exerts its largest force at the instant of contact, between samples."""
     slots = {"force": Slot("out", 0), "x": Slot("x", 0)}
     force = lambda x, p, m: m[0] * (p[0] * x[0] + p[1] * x[1])  # noqa: E731
     made = program(

@@ -1,4 +1,4 @@
-"""The Rosenbrock method: order conditions, observed orders, stiff problems, powers, events, clocks, units and many runs."""
+"""Rosenbrock method on stiff problems, with its order conditions and observed orders."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ run = functools.partial(simulate, method="rodas5p", progress=False)
 
 
 def in_products() -> dict[str, np.ndarray]:
-    """Return coefficients in the form of the order conditions: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta =
-    alpha + gamma."""
+    """Return coefficients of k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, with beta = alpha + gamma."""
     count = coefficients.STAGES
     a, c = np.zeros((count, count)), np.zeros((count, count))
     rows = [*coefficients.A, (*coefficients.A[-1], 1.0), (*coefficients.A[-1], 1.0, 1.0)]
@@ -38,14 +37,12 @@ def in_products() -> dict[str, np.ndarray]:
 
 
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7): a vertex with one branch uses beta, and a
-    vertex with several branches uses alpha."""
+    """Return the largest residual of the order conditions (Hairer and Wanner, IV.7)."""
     method = in_products()
     return most_missed(b, method["beta"], method["alpha"], order, theta)
 
 
 def test_order_conditions():
-    """The method has exactly order 5, and the embedded method order 4."""
     method = in_products()
     assert max(misses(method["b"], order) for order in range(1, 6)) < 1e-13 < misses(method["b"], 6)
     assert max(misses(method["embedded"], order) for order in range(1, 5)) < 1e-13 < misses(method["embedded"], 5)
@@ -109,7 +106,6 @@ def driven() -> Any:
 
 
 def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
-    """Run with a step size h that the tolerance permits."""
     found = run(made, start, [], [], 2.0, rtol=1e-1, atol=1e6, max_step=h, samples=samples)
     assert found.statistics.rejected == 0
     return found
@@ -138,8 +134,9 @@ def vanderpol():
 
 
 def test_van_der_pol_against_published_values():
-    """Reference value of eps x'' = (1 - x^2) x' - x at t = 2, eps = 1e-6: Mazzia and Magherini, Test Set for IVP Solvers
-    (VDPOL)."""
+    """The value of eps x'' = (1 - x^2) x' - x at t = 2 for eps = 1e-6 is from Mazzia and Magherini, Test Set for IVP Solvers
+    (VDPOL).
+    """
     found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
     np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
     assert found.statistics.steps < 6000 and found.statistics.jacobians <= found.statistics.steps + 1
@@ -154,8 +151,9 @@ def robertson(scales=None):
 
 
 def test_robertson_against_published_values():
-    """Reference values at 0.4, 40, 4000 and 4e5 s: A. C. Hindmarsh, LSODE documentation, to four digits; at 1e11 s: Mazzia and
-    Magherini, Test Set for IVP Solvers (ROBER)."""
+    """The values up to 4e5 s are from A. C. Hindmarsh, LSODE documentation, and that at 1e11 s from Mazzia and Magherini,
+    Test Set for IVP Solvers (ROBER).
+    """
     found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-9, samples=[0.4, 40.0, 4e3, 4e5, 1e11])
     published = [
         [9.8517e-01, 3.3864e-05, 1.4794e-02],
@@ -170,8 +168,7 @@ def test_robertson_against_published_values():
 
 @pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
 def test_units_do_not_matter(scales):
-    """In other units of amount, steps are the same; the formula of the Jacobian changes, so results differ by its rounding
-    error."""
+    """The formula of the Jacobian changes with the units, so results differ by its rounding error."""
     plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
@@ -187,7 +184,6 @@ def test_prothero_and_robinson():
 
 
 def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
-    """Return an initially cold rod heated by an oscillating source; capacities are proportional to `unit`."""
     graph = Graph("rod")
     nodes = [J0(f"n{i}") for i in range(cells)]
     for i in np.arange(cells) if order is None else order:
@@ -223,8 +219,7 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """In an initially cold rod of 500 cells, explicit steps leave subnormal numbers ahead of the front, and these slow a
-    processor a hundredfold; stiff steps leave none."""
+    """Explicit steps leave subnormal numbers ahead of the front, which slow a processor a hundredfold."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -236,7 +231,6 @@ def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_number
 
 
 def test_units_of_a_rod_do_not_matter():
-    """With capacities of about 1e-12, the number of steps is the same, and temperatures are equal up to rounding."""
     plain, tiny = (compile_model(rod(20, unit=unit)).simulate(1.0, method="rodas5p", progress=False) for unit in (1.0, 1e-12))
     assert abs(plain.statistics.steps - tiny.statistics.steps) <= 2
     np.testing.assert_allclose(temperatures(tiny, 20), temperatures(plain, 20), atol=1e-9)
@@ -269,7 +263,6 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """Contact with a stiff wall (damping ratio 0.05) gives the same events and speeds as the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]
@@ -279,7 +272,6 @@ def test_stiff_contact_opens_and_closes():
 
 
 def rectifier() -> Graph:
-    """Return a stiff rectifier: a sine voltage through 1 ohm, a microhenry and an ideal diode into a capacitor with a load."""
     from bondgraph import Diode
 
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")

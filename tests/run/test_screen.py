@@ -1,4 +1,4 @@
-"""The cheap check of constraints in many runs misses nothing that single runs find, and suffices for ordinary runs."""
+"""Cheap check of constraints in many runs, which misses nothing that single runs find."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from tests.models.test_loops import cranks
 
 @pytest.fixture
 def singles(monkeypatch):
-    """Record the indices of the runs that are repeated one by one."""
     done, single = [], BatchCollector.single
     monkeypatch.setattr(BatchCollector, "single", lambda self, run: (done.append(run), single(self, run)))
     return done
@@ -33,7 +32,6 @@ def singles(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
-    """Sample steps differ by up to a factor of ten thousand, and roots fall and rise at almost the permitted rate."""
     random = np.random.default_rng(seed)
     t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
     falls, rises = bounds(t)
@@ -57,7 +55,6 @@ def test_the_bounds_are_hardly_stricter_than_suspicion():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_elimination_fills_nothing_outside_of_the_envelope(seed):
-    """The random symmetric matrix has a band, diagonal blocks, and a few entries anywhere."""
     random, n = np.random.default_rng(seed), 24
     near, block = np.abs(np.subtract.outer(range(n), range(n))) < 2, np.equal.outer(np.arange(n) // 6, np.arange(n) // 6)
     some = random.random((n, n)) < 0.01 * seed
@@ -84,7 +81,6 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
-    """Two uprights start at many angles; the runs that end early are exactly the runs in which both uprights lie flat."""
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)
@@ -132,8 +128,6 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
-    """For a delta robot whose arms are far from stretched, the result is bit-identical to that of a run that Python checks at its
-    samples."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
     monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}

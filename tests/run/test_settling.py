@@ -1,4 +1,4 @@
-"""Events where guards are zero up to rounding: plastic impacts end at rest, clutches stick or slip, and bridges start."""
+"""Events where guards are zero up to rounding: plastic impacts, clutches and bridges."""
 
 from __future__ import annotations
 
@@ -109,7 +109,6 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """The clutch sticks below its limit and slips at the limit torque, which opposes the slip; the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]
@@ -122,7 +121,6 @@ def test_a_clutch_sticks_or_slips(clutch, seed):
 
 
 def bridge(phase=0.0, snubbers=True):
-    """Return six ideal diodes behind source inductances, and an empty capacitor."""
     graph, plus, minus, out, cap = Graph("bridge"), J0("plus"), J0("minus"), J1("out"), J0("cap")
     for k in range(3):
         line, node, up, low = J1(f"phase{k}"), J0(f"n{k}"), J1(f"up{k}"), J1(f"low{k}")
@@ -158,7 +156,6 @@ def test_a_diode_may_start_open_with_a_flow_that_is_rounding(size):
 
 
 def belt(scale=None, signals=(), **options):
-    """Return a block on a belt of 0.1 m/s, with a friction limit of 4 N."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0, scale=scale, signals=signals, **options))
@@ -196,7 +193,6 @@ def test_a_negative_scale_of_friction_ends_the_run():
 
 
 def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
-    """The current is zero at every event; its size between events must not depend on the choice of samples."""
     mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)

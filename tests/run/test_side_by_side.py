@@ -1,7 +1,4 @@
-"""Runs in the vector lanes of the processor are bit-identical to single runs, and do not disturb one another.
-
-A batch on one thread starts in lanes; on several threads, the duration of a single run is measured first.
-"""
+"""Runs in the vector lanes of the processor, which have the bits of single runs."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ from tests.run.test_prepared import KEEP, fails, pushed
 
 
 def assert_same(found, expected):
-    """Compare ends, counts and failures."""
     for name in ("t", "x", "m", "integrals", "steps", "rejected", "rates"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     for name in expected.kept:
@@ -33,7 +29,6 @@ def assert_same(found, expected):
 
 
 def forced(**options):
-    """Return an oscillator driven by functions of time, with operations of all kinds."""
     return program(
         lambda t, x, p, m: [
             x[1],
@@ -52,7 +47,6 @@ def forced(**options):
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
 def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
-    """The number of runs is not a multiple of the number of lanes, step sizes differ, and samples are many or few."""
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
@@ -101,7 +95,6 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Couplings differ in structure, so few runs are balanced together; in some runs, all states are zero at the start."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -121,7 +114,6 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
 
 
 def test_runs_whose_strong_cycles_are_balanced_first():
-    """The rates equal the rates of single runs, even if only some of four runs need balancing."""
     graph = Graph("beam")
     turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
     graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
@@ -143,7 +135,6 @@ def test_few_runs_leave_lanes_idle(runs):
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
-    """Runs with states that grow without bound, inconsistent powers or NaN are repeated alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -153,7 +144,6 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state is NaN, or the only energy is infinite, at one sample; samples are checked in strides, several at a time."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
@@ -186,7 +176,6 @@ def test_what_is_not_finite_at_one_sample_is_seen(stride):
 
 
 def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():
-    """Both parameters and modes are checked, even if they leave the run finite, as in a single run."""
     made = program(lambda t, x, p, m: [-x[0] / (1.0 + p[0] * p[0])], (1, 2, 1))
     prepared = prepare(made, 1.0, samples=0.5, progress=False)
     p = np.array([[1.0, 0.0], [np.inf, 0.0], [2.0, np.nan], [3.0, 1.0], [1.0, -np.inf]])
@@ -218,8 +207,6 @@ def test_a_delta_robot_in_every_lane_another():
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
-    """The derivatives of a chain are computed in groups, for all lanes simultaneously; at the start, slopes are infinite for
-    masses at rest."""
     graph, before = Graph("chain"), None
     for k in range(20):
         velocity = J1(f"v{k}")

@@ -19,7 +19,7 @@ MOMENT = 0.1
 
 @cache
 def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
-    """Return a massless crank and rod of 1 m each; at every dead centre the slider stands still on the axis of the crank."""
+    """Return a massless crank and rod of 1 m each, for which the slider stands still on the crank's axis at every dead centre."""
     bars = [
         Link(name, joints.revolute(Z, (k, 0, 0)), BodyInertia(1.0, (MOMENT,) * 3, (k + 0.5, 0, 0)))
         for k, name in enumerate(("crank", "rod"))
@@ -54,8 +54,7 @@ def turned(rate, t):
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
 def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
-    """The crank stays on its branch to 1e-6 through ten dead centres, in any unit of time; by default, the run ends at the first
-    dead centre."""
+    """The crank stays on its branch to 1e-6 through ten dead centres."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
     assert result.ok and len(result.t) == 301 and result.t[-1] == t_end
@@ -69,8 +68,7 @@ def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
 
 
 def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
-    """All cranks stay parallel through ten positions in which all bars are collinear, and their common angle follows a single
-    pendulum to 2e-6."""
+    """All bars are collinear in ten positions, and the common angle follows a single pendulum to 2e-6."""
     result = compile_model(windows(), progress=False).simulate(10.0, samples=0.01, singular="keep", progress=False)
     assert result.ok and result.t[-1] == 10.0
     q = result["bars.q"]
@@ -84,7 +82,6 @@ def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
 
 
 def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
-    """The energy account and the motion of a separate driven mass, x'' = t - 40 x + ..., are independent of the dead centres."""
     result = crank(extra=True).simulate(5.0, singular="keep", progress=False)
     assert result.ok
     w = np.sqrt(40.0)
@@ -94,7 +91,6 @@ def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
 
 
 def test_batches_and_kept_names():
-    """Each run of a batch equals the single run; keep= is refused."""
     run = crank().prepare_run(3.0, samples=0.1, singular="keep", progress=False)
     x, p, m = run.start_values()
     ends = run.run_many(np.tile(p, (2, 1)), x, m, {"fast": measures.peak("bars.v[0]")})

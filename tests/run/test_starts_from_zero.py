@@ -1,5 +1,4 @@
-"""Runs in which everything is zero at the start: states rise as powers of time that no look-ahead detects, yet events are
-exact."""
+"""Runs in which everything is zero at the start, and states rise as powers of time that no look-ahead detects."""
 
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ CAPACITANCE, LEAK = 1e-2, 50.0
 
 
 def ladder(sections: int, start: float) -> Graph:
-    """Return a row of leaking capacitors charged by a wave, each through a diode and 1 ohm from its predecessor."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -56,7 +54,6 @@ def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
 
 
 def spreading(stores: int, method: str) -> Result:
-    """Return a run in which a charge leaks from store to store, 36 decades smaller each time, and underflows after the ninth."""
     graph, before = Graph("spreading"), None
     for k in range(stores):
         node = J0(f"n{k}")

@@ -1,7 +1,4 @@
-"""Zero stays zero: states that nothing moves, and guards and currents that are only the rounding errors of their sums.
-
-In any unit, order, naming or arrow direction, zeros fire nothing, cost nothing and end no run; small but real values count.
-"""
+"""States that nothing moves, and guards and currents that are only the rounding errors of their sums."""
 
 import warnings
 
@@ -24,10 +21,11 @@ VARIANTS = ("as drawn", *OHM, "backwards", "arrows")
 
 
 def circuit(parts, variant="as drawn"):
-    """Compile a circuit of parts (kind, name, from, to, value): node 0 is ground, diodes conduct along their arrow, and a source
-    drives a current from `to` to `from` through 0.05 ohm.
+    """Compile a circuit of parts (kind, name, from, to, value), in which node 0 is ground and diodes conduct along their
+    arrow.
 
-    A `variant` changes the unit of current, the order and names, or the arrows.
+    A source drives a current from `to` to `from` through 0.05 ohm; a `variant` changes the unit of current, the order and
+    names, or the arrows.
     """
     ohm = OHM.get(variant, 1.0)
     parts = [[kind, name, a, b, _in_unit(kind, value, ohm)] for kind, name, a, b, value in parts]
@@ -53,12 +51,10 @@ def circuit(parts, variant="as drawn"):
 
 
 def _in_unit(kind, value, ohm):
-    """Return a value with current in units of `ohm` A, and voltage unchanged."""
     return value * ohm if kind in "RL" else value / ohm if kind == "C" else value
 
 
 def run_of(made, t_end, **options):
-    """Run a circuit with low limits for events and steps, which suffice if nothing happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made.simulate(
@@ -75,7 +71,7 @@ DEAD_RECTIFIER = [
     ("D", "D41", 4, 1, 0),
     ("C", "C", 2, 1, 0.1292993058493961),
 ]
-"""Diodes 3 -> 0 -> 1 keep v3 <= v1, so that 3 -> 2 -> C -> 1 never conducts."""
+"""Circuit in which the diodes 3 -> 0 -> 1 keep v3 <= v1, so that 3 -> 2 -> C -> 1 never conducts."""
 
 NOTHING_MOVES = [
     ("R", "R1", 2, 1, 0.4),
@@ -86,7 +82,7 @@ NOTHING_MOVES = [
     ("L", "L", 1, 0, 1.0),
     ("D", "D24", 2, 4, 0),
 ]
-"""The diode D03 shorts the source throughout."""
+"""Circuit in which the diode D03 shorts the source throughout."""
 
 START_BY_ROUNDING = [
     ("R", "R1", 1, 0, 14.795869032047563),
@@ -98,7 +94,7 @@ START_BY_ROUNDING = [
     ("R", "R4", 1, 5, 0.2804850374553603),
     ("D", "D13", 1, 3, 0),
 ]
-"""All diodes block, and D25 has neither voltage nor current."""
+"""Circuit in which all diodes block, and D25 has neither voltage nor current."""
 
 BALANCED_BRIDGE = [
     ("V", "V", 1, 0, lambda t: sin(3.0 * t + 0.3)),
@@ -108,7 +104,6 @@ BALANCED_BRIDGE = [
     ("R", "R4", 3, 0, 0.3),
     ("L", "L", 2, 3, 0.7),
 ]
-"""Nothing drives the coil of a balanced bridge."""
 
 BEHIND_DIODES = [
     ("V", "V", 1, 0, lambda t: -1.0 - 0.5 * sin(7.0 * t)),
@@ -118,7 +113,6 @@ BEHIND_DIODES = [
     ("C", "C", 3, 0, 0.2),
     ("R", "leak", 3, 0, 1.7),
 ]
-"""A capacitor behind a blocking diode, next to a conducting diode."""
 
 BACK_TO_BACK = [
     ("D", "D1", 2, 1, 0),
@@ -129,7 +123,7 @@ BACK_TO_BACK = [
     ("D", "D8", 0, 3, 0),
     ("D", "D9", 1, 2, 0),
 ]
-"""D1 and D9 together pass current in both directions, so that neither has a voltage; D3 and D8 share a current that charges C."""
+"""Circuit in which D1 and D9 together pass current in both directions, so that neither has a voltage."""
 
 SHORTED = [
     ("R", "R2", 2, 3, 1.9),
@@ -140,7 +134,7 @@ SHORTED = [
     ("V", "V", 3, 2, lambda t: sin(3.2 * t + 5.1)),
     ("D", "D8", 0, 4, 0),
 ]
-"""The diode D8 shorts the capacitor, whose rate is a sum that often cancels exactly."""
+"""Circuit in which the diode D8 shorts the capacitor, whose rate is a sum that often cancels exactly."""
 
 COILS_AT_REST = [
     ("D", "D0", 1, 0, 0),
@@ -155,7 +149,6 @@ COILS_AT_REST = [
     ("L", "L9", 4, 2, 0.26),
     ("R", "R10", 4, 2, 0.19),
 ]
-"""Only C5 and C6 are charged; the rates of all other states are differences, which often cancel exactly."""
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -203,8 +196,7 @@ def test_a_small_current_through_an_open_diode_still_refuses_a_start():
 
 @pytest.mark.parametrize("blocked", [1, 2])
 def test_branches_that_block_do_not_close_when_another_one_does(blocked):
-    """Arms of source, diode and coil meet in one node: one arm conducts, one closes at 1.8 s, and all other arms block at -5
-    V."""
+    """One arm conducts, one closes at 1.8 s, and all other arms block at -5 V."""
     graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
     for k, source in enumerate((1.0, lambda t: t - 1.0, *[-5.0] * blocked)):
         branch = J1(f"branch {k}")
@@ -217,8 +209,7 @@ def test_branches_that_block_do_not_close_when_another_one_does(blocked):
 
 
 def test_no_diode_answers_an_impulse_of_rounding():
-    """D8 and D3 in series short the capacitor C2; the impulse changes its charge only by the rounding error of the source's
-    charge."""
+    """D8 and D3 in series short the capacitor C2."""
     parts = [
         ("L", "L0", 1, 0, 2.162871316379487),
         ("D", "D1", 2, 0, 0),
@@ -235,7 +226,7 @@ def test_no_diode_answers_an_impulse_of_rounding():
 
 
 def test_steps_do_not_follow_powers_of_rounding():
-    """No current flows at all: D2 and D6 both lead away from node 3, and alternate when the source reverses."""
+    """No current flows, because D2 and D6 both lead away from node 3."""
     parts = [
         ("D", "D0", 1, 0, 0),
         ("V", "V1", 2, 1, lambda t: 0.01580693116829211 * sin(4.235947557871251 * t + 3.692310668887523)),
@@ -250,8 +241,7 @@ def test_steps_do_not_follow_powers_of_rounding():
 
 
 def test_masses_at_rest_under_forces_that_cancel_stay_there():
-    """Forces of 0.1 N and 0.2 N opposed by 0.3 N leave a rounding error of 5.6e-17 N, which moves no mass, with or without
-    friction, even beside a slipping mass."""
+    """Forces of 0.1 N and 0.2 N opposed by 0.3 N leave a rounding error of 5.6e-17 N."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")
@@ -267,7 +257,6 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
 
 
 def test_a_run_in_which_nothing_happens_is_not_in_doubt():
-    """No energy is exchanged, and powers are rounding error."""
     parts = [
         ("V", "V", 1, 0, lambda t: 0.01109847526449765 * sin(3.3703807693457986 * t + 1.1382258101936322)),
         ("L", "L1", 2, 1, 0.31036338182457907),

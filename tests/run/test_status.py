@@ -1,4 +1,4 @@
-"""Every status has its own number and description."""
+"""Statuses, each with its own number and description."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The integration loop has one source code, which CPython and machine code run with bit-identical results."""
+"""Integration loop, whose one source CPython and machine code run with the same bits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ ENTRIES = [METHODS["dop853"], METHODS["dopri5"], BS32]
 
 
 def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Start and continue all runs in CPython, on the tables of machine code; return their statuses."""
     statuses: list[int] = []
     prepared_with = workspace.Workspace.__init__
 
@@ -62,12 +61,10 @@ def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def numbers_at(address: int, count: int) -> np.ndarray:
-    """Return the array at an address."""
     return np.frombuffer((ctypes.c_double * count).from_address(address)) if count else np.zeros(0)
 
 
 def ticking():
-    """Return a damped oscillator with an integrated power and a kick at each tick."""
     tick = (0.07, 0.02, lambda t, x, p, m: [x[0], x[1] + 0.1 * x[0]])
     return program(
         lambda t, x, p, m: [x[1] - p[0] * x[0] * x[0] * x[0], -3.0 * x[0]],
@@ -79,17 +76,14 @@ def ticking():
 
 
 def noisy():
-    """Return a rate that is the difference of large numbers."""
     return program(lambda t, x, p, m: [x[0] * 1e9 - x[0] * 1e9 - 1.0], (1, 0, 0))
 
 
 def growing():
-    """Return a solution that is infinite at time 1."""
     return program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0))
 
 
 def van_der_pol():
-    """Return an oscillator with an integrated power, whose steps are rejected near its turning points."""
     rates = lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - p[1] * x[0]]  # noqa: E731
     return program(rates, (2, 2, 0), powers=lambda t, x, p, m: [x[0] * x[1]], roles=("dissipated",))
 
@@ -119,7 +113,6 @@ EXTREME = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 1.0)
 
 
 def random_table(method, random: np.random.Generator) -> FieldTable:
-    """Return a table of random numbers, some of them extreme."""
     table = FieldTable(method.table)
     for name, (_, kind) in method.table.layout().items():
         if kind == "double":
@@ -137,7 +130,7 @@ METHODS_IN_MACHINE_CODE = [
     (radau5.RADAU5, radau5.machine_code),
 ]
 CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
-"""Functions that touch no array -> kinds of the arguments that follow their first one, the table."""
+"""Functions that touch no array, with the kinds of the arguments after the table."""
 
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
@@ -161,7 +154,6 @@ def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_co
 
 
 def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bogacki and Shampine's tableau generates code for single runs and for lanes."""
     random, made = np.random.default_rng(4), []
     monkeypatch.setattr(lane_loop, "compile_procedures", lambda parts: made.append(len(parts)) or compile_procedures(parts))
     x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))
@@ -173,7 +165,6 @@ def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyP
 
 @needed
 def test_a_method_from_outside_has_its_bits_in_c() -> None:
-    """Code compiled by a C compiler from the same tableau gives the same runs."""
     library = by_compiler(COMPILERS[0], driver.procedures(explicit.method_of(TABLEAU)))
     in_c = replace(BS32, load=lambda: explicit.ExplicitStepper(TABLEAU, lambda: library))
     runs = [simulate(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, in_c)]

@@ -1,4 +1,4 @@
-"""Sampled blocks: recurrences and closed forms, jumps at ticks, several clocks, and discontinuities at known times."""
+"""Sampled blocks, compared with recurrences and closed forms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force="control.y", mass=1.0, start=0.0, **more):
-    """Return a mass driven by a signal; `place.x` is its position."""
     graph, v = Graph("pushed"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=[force]), v).connect(v, I("m", mass, initial=start))
     graph.add(Block("place", [], inputs={"v": "m.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "v"}))
@@ -31,7 +30,7 @@ def proportional(period, k=5.0, offset=0.0):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_sampled_proportional_control_of_an_integrator(options):
-    """The position follows x[n+1] = (1 - k T) x[n] in straight lines; a sample at a tick shows the state before the tick."""
+    """The position follows x[n+1] = (1 - k T) x[n] in straight lines, and a sample at a tick shows the state before the tick."""
     period, k = 0.01, 5.0
     run = compile_model(pushed(proportional(period), start=1.0)).simulate(0.5, samples=period / 2.0, **options)
     at = (1.0 - k * period) ** np.arange(51)
@@ -68,7 +67,7 @@ def test_period_and_offset_are_run_time_parameters():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clocks_whose_periods_do_not_divide(options):
-    """Counters tick at 0.1 s, 0.07 s and 0.1 s; the last counter reads the first after the first has ticked."""
+    """Counters tick at 0.1 s, 0.07 s and 0.1 s, and the last one reads the first after the first has ticked."""
     graph = pushed(
         signals.sampled("control", lambda n: n + 1.0, period=0.1),
         signals.sampled("other", lambda n: n + 1.0, period=0.07, offset=0.03),
@@ -90,7 +89,6 @@ def test_no_rounding_accumulates_over_many_ticks():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_guard_that_jumps_at_a_tick_fires_there(options):
-    """The control counts up; the latch releases above 2.5, exactly at the tick at t = 0.2."""
     latch = Automaton(
         "latch", ("held", "free"), "held", (Transition("held", "free", lambda u: u - 2.5, ("control.y",), kind="slip"),)
     )
@@ -104,7 +102,6 @@ def test_a_guard_that_jumps_at_a_tick_fires_there(options):
 
 
 def test_events_between_ticks_leave_the_clock_alone():
-    """A relay on the position fires between ticks, which stay on schedule."""
     relay = Automaton("relay", ("low", "high"), "low", (Transition("low", "high", lambda x: x - 0.137, ("place.x",)),))
     run = compile_model(pushed(proportional(0.1), start=1.0, add_automaton=relay)).simulate(1.0, samples=0.1)
     assert len(run.events) == 1 and run.statistics.ticks == 10
@@ -112,7 +109,6 @@ def test_events_between_ticks_leave_the_clock_alone():
 
 
 def test_hand_made_recurrences_of_pid_and_derivative():
-    """Results equal those of a loop in plain Python for a known signal; the integral is held while the output is at a limit."""
     h, kp, ki, kd, tau = 0.05, 2.0, 30.0, 0.1, 0.02
     graph = pushed(
         signals.sine("u", amplitude=1.0, omega=3.0, phase=0.4),
@@ -193,7 +189,6 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_integration_stops_where_a_step_or_ramp_begins(options):
-    """A step across the jump would be rejected repeatedly."""
     start = 0.3
     graph = pushed(
         signals.step("jump", start),

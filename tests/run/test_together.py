@@ -1,7 +1,7 @@
-"""Simultaneous collisions, solved as one impulse problem or, on request, in sequence; compared with enumeration and closed forms.
+"""Simultaneous collisions, compared with enumeration and closed forms.
 
-Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g >=
-0, where for each contact one of the last two is zero (Moreau 1988).
+Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g
+>= 0, where for each contact one of the last two is zero (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AT = 0.25
 
 
 def colliding(M, J, order=None):
-    """Return masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton; gaps are added in `order`."""
+    """Return masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))
@@ -48,7 +48,7 @@ def velocities(run, M):
 
 
 def enumerated(G, q):
-    """Return all L >= 0 with G L + q >= 0 and one of the two zero for each contact, by trying every set of pushing contacts."""
+    """Return all L >= 0 with G L + q >= 0, where for each contact one of the two is zero."""
     found, n = [], len(q)
     for size in range(n + 1):
         for push in map(list, itertools.combinations(range(n), size)):
@@ -60,7 +60,6 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Return velocities after all touching bodies have collided, repeatedly while any bodies still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -75,7 +74,6 @@ def after(M, J, v, e, touching):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_impulses_solve_the_problem_of_their_signs(seed):
-    """Every third random problem has two velocities and up to five contacts."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
     J = rng.normal(size=(n, 2 if seed % 3 == 0 else n + 1))
@@ -95,8 +93,6 @@ def bodies(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bodies_that_meet_at_one_time(seed):
-    """All approaching bodies meet at AT, and one gap may be closed from the start; restitutions differ, but energy never
-    grows."""
     M, J, compiled = bodies(seed)
     rng = np.random.default_rng(seed + 50)
     e = rng.choice([0.0, 0.3, 1.0, rng.uniform()], len(J))
@@ -120,7 +116,6 @@ def test_bodies_that_meet_at_one_time(seed):
 
 
 def chain(count):
-    """Return balls in a row; each gap opens with the velocity of its second ball relative to the first."""
     J = np.zeros((count - 1, count))
     for i in range(count - 1):
         J[i, i : i + 2] = -1.0, 1.0
@@ -143,7 +138,6 @@ def cradle(count):
     ],
 )
 def test_cradles(count, how, expected, gap):
-    """One ball hits a row of balls at rest that touch or nearly touch; rounding errors of the gaps have no effect."""
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
@@ -202,7 +196,6 @@ def symmetric():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.01, 0.5, 0.9])
 def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
-    """The rod bounces and comes to rest like a ball, without rotation."""
     fall = np.sqrt(0.4 / 9.81)
     end = fall * (1.0 + restitution) / (1.0 - restitution)
     given = {"left.restitution": restitution, "right.restitution": restitution}
@@ -218,7 +211,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both supports act simultaneously: the velocities of both ends reverse, for any centre of mass and any order."""
+    """The velocities of both ends reverse, for any centre of mass and any order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2
@@ -227,7 +220,7 @@ def test_a_lopsided_rod_that_falls_flat(order):
 
 
 def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_go():
-    """A rod on both supports is hit from above, beyond the right support, which takes the blow while the left end lifts."""
+    """A rod on both supports is hit beyond the right support, which takes the blow while the left end lifts."""
     M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # lift and rotation of the rod, then the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])
     run = colliding(M, J).simulate(
@@ -246,8 +239,6 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_ball_falls_straight_into_a_wedge(order):
-    """If both sides act simultaneously, the ball bounces straight back; in sequence, the side added first would decide the
-    direction."""
     J = np.array([[0.6, 0.8], [-0.6, 0.8]])
     compiled = colliding(np.ones(2), J, order)
     given = {f"c{i}.restitution": 0.5 for i in range(2)}
@@ -265,7 +256,6 @@ def test_unknown_ways_are_refused(symmetric):
 
 @functools.cache
 def column():
-    """Return two balls, one above the other, above a floor, under gravity."""
     graph, nodes = Graph("column"), [J1(f"v{k}", domain="translation") for k in range(2)]
     for k, node in enumerate(nodes):
         below = node if k == 0 else J0("gap", domain="translation")
@@ -285,8 +275,6 @@ def column():
 @pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
 def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
-    """For any unit of mass, both balls end at rest, the lower on the floor and the upper on the lower, and the contacts carry
-    their weights."""
     M = np.array([0.4, 3.1]) * scale
     given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
     given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}

@@ -1,4 +1,4 @@
-"""Results report whether they can be trusted: doubts, values that are not finite, unknown settings and hopeless runs."""
+"""Doubts that results report, about energy, values that are not finite, and hopeless runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ def exponential(name, m):
 
 @pytest.fixture(scope="module")
 def leaking(oscillator):
-    """Return a function that makes runs whose atol permits errors far larger than their rtol promises."""
     return lambda **given: oscillator.simulate(50.0, **{"atol": 1e-2, "rtol": 1e-9, **given})
 
 
@@ -88,7 +87,6 @@ def test_what_is_no_error_is_no_doubt(leaking):
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_correct_runs_have_no_doubts(oscillator, options, rtol):
-    """Runs last 16 undamped periods, with a large, a tiny and no initial deflection."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for start in (1.0, 1e-9, 0.0):
@@ -97,7 +95,6 @@ def test_correct_runs_have_no_doubts(oscillator, options, rtol):
 
 
 def test_the_doubt_of_a_source_is_where_it_happens():
-    """The ledger is wrong after t = 3; the warning names this time and an element that is active then."""
     run = simulate(loop(Se("u", lambda t: s.where(t > 3.0, 1.0, 0.0), signals=["time"]), I("m", 1.0), R("r", 1.0)), 5.0)
     assert run.ok
     account = run.account()
@@ -122,7 +119,6 @@ def test_a_dependent_storage_beyond_its_inverse_ends_the_run():
 
 
 def loop_of_poles():
-    """Return two resistances at a node, one of which is -t: their loop has no solution at t = 1."""
     graph, j, k = Graph("pole"), J1("j"), J0("k")
     graph.connect(Se("u", 1.0), j).connect(j, R("r1", 1.0)).connect(j, k).connect(j, I("m", 1.0))
     graph.connect(k, R("r2", effort=lambda f, t: -f * t, signals=["time"])).connect(k, R("r3", 1.0))

@@ -1,4 +1,4 @@
-"""A part without couplings does not change the other parts, even if its states, modes and transitions come first."""
+"""Part without couplings, which does not change the other parts even if its states, modes and transitions come first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from screws.scalars import equal, sin, where
 
 
 def idle(graph: Graph) -> None:
-    """Add a block held by friction, a mass that moves slowly, and an automaton whose guards are far from zero."""
     still, slow = J1("a still"), J1("a slow", domain="translation")
     graph.connect(Se("a push", 0.5), still).connect(still, I("a block", 3.0)).connect(still, Friction("a rub", 4.0))
     graph.connect(slow, I("a mass", 7.0, initial=0.7)).connect(slow, R("a drag", 0.01))
@@ -24,7 +23,6 @@ def idle(graph: Graph) -> None:
 
 
 def bouncing(graph: Graph) -> None:
-    """Add a ball whose impacts accumulate until its floor carries it."""
     turned = (("ball.p", lambda p: -0.6 * p, ("ball.p",)),)
     kept = (("ball.p", lambda p: 0.0 * p, ("ball.p",)),)
     impact = Transition("flight", "flight", lambda x: -x, ("height.x",), turned, kind="impact", accumulates="contact")
@@ -37,7 +35,6 @@ def bouncing(graph: Graph) -> None:
 
 
 def rubbing(graph: Graph) -> None:
-    """Add three blocks in a row that stick and slip alternately, with friction between neighbours and to the ground."""
     speeds = [J1(f"v{k}") for k in range(3)]
     for k, v in enumerate(speeds):
         graph.connect(v, I(f"m{k}", 1.0 + 0.5 * k))
@@ -50,7 +47,6 @@ def rubbing(graph: Graph) -> None:
 
 
 def rectifying(graph: Graph) -> None:
-    """Add a bridge of four diodes between a source with a coil and a load with a capacitor."""
     mains, a, b, plus = J1("mains"), J0("node a"), J0("node b"), J0("plus")
     graph.connect(Se("u", lambda t: 20.0 * sin(3.0 * t), signals=["time"]), mains)
     graph.connect(b, mains).connect(mains, a).connect(mains, I("winding", 0.05)).connect(mains, R("copper", 0.2))

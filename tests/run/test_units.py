@@ -1,5 +1,4 @@
-"""Error control is independent of units: states and time in other units give the same steps and, up to rounding, the same
-results."""
+"""Error control in other units of states and time, which takes the same steps."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ LINKS = 12
 
 
 def chain(**options):
-    """Return masses and springs, kicked at one end: displacements of far masses grow like t^24 from exactly zero."""
+    """Return masses and springs, kicked at one end, in which displacements of far masses grow like t^24 from zero."""
 
     def rates(t, x, p, m):
         q, v = [*x[:LINKS], 0.0], x[LINKS:]
@@ -28,13 +27,11 @@ def chain(**options):
 
 
 def held(**options):
-    """Return a weight whose supporting force a controller sets at each tick; the controller's state is the force."""
     control = (0.05, 0.0, lambda t, x, p, m: [x[0], x[1], -p[0] * (x[0] - 1.0) - p[1] * x[1]])
     return program(lambda t, x, p, m: [x[1], x[2], 0.0], (3, 2, 0), ticks=[control], **options)
 
 
 def forced(**options):
-    """Return two poles at rest, one of them fast, and a source that is zero at the start."""
     return program(
         lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])],
         (2, 2, 0),
@@ -68,7 +65,6 @@ STIFF = {"robertson": (robertson, [1.0, 0.0, 0.0], [], [], 400.0)}
 
 @functools.cache
 def units(name: str, kind: str) -> tuple[float, ...] | None:
-    """Return the number of new units of each state per old unit."""
     if kind == "old":
         return None
     count, rng = len((CASES | STIFF)[name][1]), np.random.default_rng(len(name))
@@ -79,7 +75,6 @@ def units(name: str, kind: str) -> tuple[float, ...] | None:
 
 @functools.cache
 def run(name, kind, method, rtol=1e-8):
-    """Return the run in other units, with its states converted back."""
     make, start, p, m, t_end = (CASES | STIFF)[name]
     scales = units(name, kind)
     factors = np.ones(len(start)) if scales is None else np.array(scales)
@@ -103,7 +98,6 @@ PAIRS += [("robertson", "rodas5p")]
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_states_in_any_units_take_nearly_the_same_steps(name, method):
-    """Results agree to within rtol times a state's largest value times the growth of errors in these models (below a hundred)."""
     (old, x), (new, y) = (run(name, kind, method) for kind in ("old", "any"))
     steps = old.statistics.steps
     assert abs(new.statistics.steps - steps) <= max(3, 0.02 * steps)
@@ -112,8 +106,7 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """Return a tank circuit of 1 pF and 1 uH, fed by 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (in
-    SI)."""
+    """Return a tank circuit of 1 pF and 1 uH, fed by 1 V through 100 ohm, in the given units (in SI)."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))
@@ -139,8 +132,7 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """Results scale with u, from femto to tera, if a capacitor and a resistor have curves u f(x / u) without an explicit
-    inverse."""
+    """A capacitor and a resistor have curves u f(x / u) without an explicit inverse, with u from femto to tera."""
     output, energy = CURVES[curve]
 
     def run(u):

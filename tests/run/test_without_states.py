@@ -1,5 +1,4 @@
-"""Models without storage integrate only work, for which no energy gives a scale; every method is compared with the closed
-form."""
+"""Models without storage, which integrate only work, for which no energy gives a scale."""
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ SOURCES = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SOURCES)
 def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
-    """The power is zero at the start, so the work has no size with which to compare an error."""
     course, squares = SOURCES[name]
     model = compile_model(Graph("no states").connect(Se("u", course, signals="time"), R("r", RESISTANCE)))
     result = model.simulate(END, rtol=RTOL, method=method, samples=1.0, strict=True, progress=False)
@@ -32,7 +30,7 @@ def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
 
 @pytest.mark.parametrize("method", [name for name, entry in METHODS.items() if not entry.needs_series])
 def test_work_that_begins_when_a_signal_has_come(method: str) -> None:
-    """A signal's state without energy starts at zero and drives the source: x' = 1, u = x."""
+    """The problem is x' = 1, u = x, where x is a signal's state without energy."""
     graph = Graph("late").connect(Se("u", lambda x: x, signals=["clock.y"]), R("r", RESISTANCE))
     for part in (signals.step("one", before=1.0), signals.integrator("clock", "one.y")):
         graph.add(part)

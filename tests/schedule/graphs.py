@@ -13,7 +13,6 @@ from tests.inner.tracing import trace
 
 
 def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph:
-    """Return masses in a row from a wall, each connected to its predecessor by a spring and a damper."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -36,7 +35,6 @@ def chain(sections: int, stiffness: float = 100.0, cubic: bool = False) -> Graph
 
 
 def bouncing(count: int) -> Graph:
-    """Return masses that fall on springs, each with a contact that opens and closes, and absorbs a tenth of the momentum."""
     graph = Graph("bouncing")
     for i in range(count):
         name, fall, touch = f"contact{i}", J1(f"v{i}"), X1(f"x{i}", automaton=f"contact{i}", active=["on"])
@@ -52,14 +50,12 @@ def bouncing(count: int) -> Graph:
 
 
 def blocks(system: System) -> tuple[np.ndarray, np.ndarray]:
-    """Return the start states and the parameters."""
     parts = [[state.initial for state in system.states], list(system.parameters.values())]
     x, p = (np.concatenate([np.zeros(0), *(np.ravel(part) for part in row)]) for row in parts)
     return x, p
 
 
 def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndarray:
-    """Return a dense matrix from compressed columns."""
     indptr, indices = pattern
     full = np.zeros((len(indptr) - 1, len(indptr) - 1))
     full[indices, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))] = values
@@ -67,7 +63,6 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 
 
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
-    """Return the kernels in loops, and the pattern of their Jacobian."""
     made, _, differentiate = scheduled(system)
     jacobian, pattern = differentiate()
     own = {} if jacobian is None else {"jacobian": jacobian_in_loops(jacobian, machine_code)}
@@ -75,7 +70,6 @@ def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kern
 
 
 def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -> None:
-    """Compare all routines in loops with the straight-line reference, at several states, in every mode."""
     routines, _, straight_pattern = trace(system)
     loops, pattern = in_loops(system, machine_code)
     straight = {

@@ -1,4 +1,4 @@
-"""Resets of large models: each changes a few states, equal resets share code, and the first use compiles them all."""
+"""Resets of large models, which share code where they are equal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.schedule.graphs import blocks, bouncing
 
 
 def dropped(count: int) -> Graph:
-    """Return balls of all sizes over a floor; their resets change charts, and read the radius."""
     graph, floor = Graph("dropped"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):

@@ -1,4 +1,4 @@
-"""Kernels in loops compared with straight-line code: random graphs, contact of two eggs, chains, many switches and threads."""
+"""Kernels in loops, compared with straight-line code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Return the equations of a random graph; None if it has no equations or has implicit equations."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:
@@ -62,7 +61,6 @@ def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
 
 
 def crossed(count: int) -> Graph:
-    """Return masses in a row; springs and dampers are added from the other end."""
     graph, speeds = Graph("crossed"), [J1(f"v{i}") for i in range(count)]
     for i, speed in enumerate(speeds):
         graph.connect(speed, I(f"m{i}", 1.0 + 0.01 * (i % 7), initial=0.1 * (i % 3)))
@@ -111,7 +109,7 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The results also equal the reference bit for bit, because nothing is fused."""
+    """Nothing is fused, so the results also equal the bits of the reference."""
     for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
         reference = compile_model(make(), backend="numpy")
         x, m = reference.initial()
@@ -201,7 +199,7 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
 
 
 def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
-    """Contacts of equal surfaces share kernels too, because variables in a formula's closure are compared by value."""
+    """Variables in a formula's closure are compared by value, so contacts of equal surfaces share kernels too."""
 
     def kinds(balls: int) -> int:
         graph, floor = Graph("balls"), ground("floor", surface=plane())
@@ -221,7 +219,6 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 
 def test_routines_share_the_copies_of_what_they_pass_on():
-    """Resets share copies of states that they leave unchanged, so more routines need no more statements."""
     system = equations(chain(3).freeze())
     table = numbered(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

@@ -11,8 +11,6 @@ SECTIONS = 150
 
 
 def driven(sections):
-    """Return a chain of masses, each with a time-dependent force and a nonlinear damper whose formulas close over different
-    numbers."""
     graph, before = Graph("driven"), None
     for i in range(sections):
         mass, node, joint, w = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}"), 1.0 + 0.013 * i
@@ -26,7 +24,6 @@ def driven(sections):
 
 
 def by_hand(sections, t, p, q):
-    """Return the rates of momenta and elongations, (sections,) each, from the equations of the chain."""
     w = 1.0 + 0.013 * np.arange(sections)
     stretch = np.concatenate([[0.0], p[:-1]]) - p  # mass 1 kg
     force = 100.0 * q + 0.5 * np.tanh(w * stretch)
@@ -34,7 +31,6 @@ def by_hand(sections, t, p, q):
 
 
 def rates_of(compiled, t, p, q):
-    """Return the same rates, from a compiled chain."""
     x, m = compiled.initial()
     layout = compiled.program.layout
     places = [[layout[f"{name}{i}.{state}"].start for i in range(len(p))] for name, state in (("m", "p"), ("k", "q"))]
@@ -54,8 +50,6 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Middle sections differ only in numbers, so twice as many sections need no more kinds of kernels."""
-
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
         schedules = [made.schedules[name]() for name in ("prepare", "rates", "powers", "outputs")]
@@ -72,7 +66,6 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
-    """A number becomes an argument only if enough formulas then share the kernel."""
     monkeypatch.setattr(kernels, "MIN_MERGED_KERNELS", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""Loops that run in turns, or as one loop, give the results of running them one after another."""
+"""Loops that run in turns or as one loop, with the results of running them one after another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from tests.inner.tape import opcodes as op
 from tests.schedule.graphs import chain
 
 FEW = 8
-"""Number of instances in a round."""
 
 
 @pytest.fixture
@@ -39,7 +38,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
-    """Return a kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
     tape = Tape()
     given = tape.inputs("v", ins)
     found = []
@@ -58,7 +56,6 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Return loops over consecutive positions, most of them close to positions that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]
@@ -127,7 +124,6 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="tests processors of this family with AVX-512")
 def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several sections of a chain are vectorised, but without scatters and without vectors of addresses."""
     llvm = machine.binding()
     features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")

@@ -1,4 +1,4 @@
-"""Wrong shapes of arrays: every function of screw theory states the shape of each array argument and refuses any other shape."""
+"""Wrong shapes of arrays, which every function of screw theory refuses."""
 
 import inspect
 

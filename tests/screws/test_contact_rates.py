@@ -1,7 +1,7 @@
-"""Contact rates agree with finite differences of closest points that are found in R^3 from implicit equations.
+"""Contact rates compared with finite differences of closest points, found in R^3 without charts.
 
-The independent route uses no charts: eight unknowns (both points, the distance along the normal and the ratio of the normals)
-solve phi1 = 0, phi2 = 0, p2 - p1 = s grad phi1, grad phi2 = -m grad phi1.
+Eight unknowns (both points, the distance s along the normal and the ratio m of the normals) solve phi1 = 0, phi2 = 0, p2 - p1
+= s grad phi1, grad phi2 = -m grad phi1.
 """
 
 from __future__ import annotations
@@ -82,7 +82,6 @@ PAIRS = [
 
 @cache
 def implicit(name):
-    """Return a function for the value, gradient and Hessian of the body's own implicit equation."""
     phi = BODIES[name][1]
     gradient = [sympy.diff(phi, a) for a in X]
     hessian = [[sympy.diff(g, a) for a in X] for g in gradient]
@@ -91,8 +90,7 @@ def implicit(name):
 
 
 def independent(name1, name2, H, p1, p2):
-    """Return points (object 1, object 2) with opposite normals on one line, found by Newton's method in R^3 from nearby
-    points."""
+    """Return points (object 1, object 2) with opposite normals on one line, found from nearby points."""
     R, o = H[:3, :3], H[:3, 3]
     one, two = implicit(name1), implicit(name2)
     g1, g2 = one(p1)[1], two(p2)[1]
@@ -112,8 +110,7 @@ def independent(name1, name2, H, p1, p2):
 
 
 def coordinates(surface, point, chart, near):
-    """Return coordinates of a surface point in a given chart; the periodic one (v of a closed surface, u of a cylinder or torus)
-    is within pi of its value in `near`."""
+    """Return coordinates of a surface point in a given chart; the periodic one is within pi of its value in `near`."""
     q, found = nearest_coordinates(surface, point)
     if surface.closed and found != chart:
         q = np.array(frames.coordinates(frames.point(q, found), chart))
@@ -138,7 +135,6 @@ def contact_coordinates(name1, name2, chart1, chart2, H, at):
 
 
 def spot(surface, rng):
-    """Return random coordinates, and the chart, which is random if the surface is closed."""
     if surface.closed:
         return np.array([rng.uniform(0.35, 2.75), rng.uniform(-3.0, 3.0)]), float(rng.integers(2))
     if surface.name == "torus":

@@ -1,4 +1,4 @@
-"""Joints: their twists and the wrenches they transmit are reciprocal in every frame; bad axes are refused."""
+"""Joints, whose twists are reciprocal in every frame to the wrenches that they transmit."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ vectors = st.tuples(unit, unit, unit).map(np.array)
 
 @st.composite
 def rotation_vectors(draw):
-    """Draw rotation vectors: a third near the identity, a third near pi, and a third anywhere."""
+    """Draw rotation vectors, a third of them near the identity and a third near pi."""
     axis = draw(vectors)
     norm = np.linalg.norm(axis)
     axis = axis / norm if norm > 1e-3 else np.array([0.6, 0.0, 0.8])
@@ -127,7 +127,6 @@ def test_pose_state_and_rate():
 
 @given(rotation_vectors(), st.lists(st.floats(-10.0, 10.0), min_size=6, max_size=6), st.floats(0.5, 2.0), st.integers(-40, 40))
 def test_the_rate_of_a_pose_knows_no_unit_of_time(w, T, stretch, power):
-    """Twice the twist gives twice the rate, in any unit of time and off the manifold too: the law has no rate of its own."""
     x = pose_state(pose(rotations.exp(w), np.ones(3)))
     x[:4] *= stretch
     faster = 2.0**power

@@ -1,5 +1,4 @@
-"""Nearest points of balls, capsules, boxes, half-spaces and hulls agree with optimisation, the library Coal and geometric
-laws."""
+"""Nearest points of balls, capsules, boxes, half-spaces and hulls, compared with optimisation and the library Coal."""
 
 import importlib.util
 import itertools
@@ -30,13 +29,11 @@ def poses(rng, spread):
 
 
 def core_point(solid, u):
-    """Return a point of a solid's core from coordinates in [-1, 1]."""
     return solid.half * u
 
 
 def judged_distance(a, b, R, p):
-    """Return the distance between two solids, found by minimising over both cores; it is positive only if the solids are
-    separate."""
+    """Return the distance between two solids, found by minimising over both cores; it is positive only if they are separate."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]
@@ -62,7 +59,6 @@ def judged_distance(a, b, R, p):
 
 
 def held_by(solid, R, p, points, tolerance):
-    """Return True if points lie on the surface of a solid."""
     local = (points - p) @ R
     if isinstance(solid, HalfSpace):
         return np.all(np.abs(local[:, 2]) <= tolerance)
@@ -75,8 +71,7 @@ def held_by(solid, R, p, points, tolerance):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_least_gap_is_the_distance(names):
-    """The least gap equals the minimum distance between the cores, a convex problem, within the square root of the minimiser's
-    tolerance."""
+    """The tolerance is the square root of the minimiser's."""
     rng = np.random.default_rng(3)
     a, b = (SOLIDS[name] for name in names)
     apart = 0
@@ -96,7 +91,6 @@ def test_least_gap_is_the_distance(names):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_points_lie_on_the_surfaces(names):
-    """Candidates are in light contact, as in a time step: reach and depth are a few hundredths of the solids' size."""
     rng = np.random.default_rng(4)
     a, b = (SOLIDS[name] for name in names)
     for _ in range(20):
@@ -143,7 +137,7 @@ def test_a_box_flat_on_the_floor_has_four_corners():
 @pytest.mark.parametrize("shift", [(0, 0), (0.5, 0), (0.3, 0.2), (1.0, 0.0)])
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0])
 def test_boxes_on_each_other_meet_in_a_rectangle(shift, turn):
-    """Edges that coincide give each corner once; boxes that touch only along an edge give the edge's two ends."""
+    """Boxes that touch only along an edge give the edge's two ends."""
     R = [np.eye(3), Rotation.from_euler("z", turn, degrees=True).as_matrix()]
     found = search(Box(1, 1, 1), Box(1, 1, 1), R, [(0, 0, 0), (*shift, 1.0)], 0.01)
     assert np.allclose(found.gap, 0.0, atol=1e-12)
@@ -170,7 +164,7 @@ def test_crossed_edges_meet_in_a_point():
 
 
 def test_coincident_centres_and_axes_that_cut_each_other_have_directions():
-    """All directions are equivalent: the search returns any unit vector and the full depth, never nan."""
+    """All directions are equivalent, so the search returns any unit vector and the full depth."""
     same = [np.eye(3)] * 2
     for a, b, depth in (
         (Ball(0.3), Ball(0.2), -0.5),
@@ -201,7 +195,7 @@ def test_a_capsule_on_a_box_is_held_at_both_ends_of_what_is_above():
 @needs_coal
 @pytest.mark.parametrize("other", ["ball", "capsule", "box"])
 def test_a_hull_of_a_box_is_that_box(other):
-    """The library Coal, with contact patches, agrees with closed forms to 2.5e-4; its EPA stops at a tolerance of 1e-6."""
+    """Coal agrees with closed forms to 2.5e-4; its EPA stops at a tolerance of 1e-6."""
     rng = np.random.default_rng(6)
     box = SOLIDS["box"]
     hull = Hull(CUBE * box.half)
@@ -224,7 +218,6 @@ def test_a_hull_on_a_box_has_the_corners_of_its_face():
 
 @needs_coal
 def test_hulls_that_are_apart_are_as_far_as_a_plane_between_them_says():
-    """The distance is the separation of the hulls along the returned normal."""
     rng, seen = np.random.default_rng(17), 0
     for _ in range(400):
         hulls = [Hull(0.3 * rng.standard_normal((12, 3))) for _ in range(2)]
@@ -265,7 +258,6 @@ def test_boxes_against_coal():
 
 
 def test_shapes_lie_where_their_bodies_carry_them():
-    """A ball at the end of an arm equals the same ball as a separate body."""
     rng = np.random.default_rng(8)
     R, p = poses(rng, 0.3)
     q = Rotation.from_matrix(R[0]).as_quat(scalar_first=True)
@@ -365,8 +357,6 @@ def test_shapes_that_are_none(make, code):
 
 
 def test_a_hull_in_a_plane_is_convex_and_holds_every_point():
-    """The hull's outline turns left at every corner, and all points lie left of its edges; points on an edge, repeated points and
-    lines are handled."""
     rng = np.random.default_rng(3)
     for points in (rng.normal(size=(60, 2)), rng.integers(0, 4, size=(40, 2)), [(0, 0), (2, 2), (1, 1)], [(3, 4)] * 3):
         points = np.array(points, dtype=float)

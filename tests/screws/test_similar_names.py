@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names: the one function that finds similar names, and its uses."""
+"""Suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def test_nothing_is_like_anything(name):
 
 @pytest.mark.parametrize("names", [NAMES, bondgraph.__all__, signals.__all__])
 def test_one_slip_in_a_name_is_understood(names):
-    """With different case, a missing letter or two letters swapped, the right name comes first even among long names."""
     for name in (each for each in names if len(each) > 5):
         k = len(name) // 2
         for slip in (name.upper(), name[:k] + name[k + 1 :], name[:k] + name[k + 1] + name[k] + name[k + 2 :]):

@@ -1,5 +1,4 @@
-"""Surfaces with an edge, a tip or a step have no tangent plane there, and are refused; rounded surfaces are accepted, however
-sharp."""
+"""Surfaces with an edge, a tip or a step, which are refused because they have no tangent plane there."""
 
 from __future__ import annotations
 
@@ -48,7 +47,6 @@ def test_an_edge_is_refused(name):
 
 @pytest.mark.parametrize("unit", [1e-9, 1e-3, 1.0, 1e3])
 def test_edges_in_any_unit(unit):
-    """The groove and its rounded counterpart are in metres, kilometres, millimetres and nanometres."""
     span = (-0.2 * unit, 0.2 * unit)
     with pytest.raises(GeometryError, match="G105"):
         patch(lambda u, v: 0.3 * absolute(u), span, span)

@@ -1,4 +1,4 @@
-"""The geometry of surfaces agrees with closed forms, also after a change of chart; bad surfaces are refused."""
+"""Geometry of surfaces, compared with closed forms, also after a change of chart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def formula_of_pear(n, a):
 
 
 def tilted(n, k):
-    """Return an ellipsoid sheared by k, a closed surface that is not in the catalogue."""
     return (0.03 * n[0] + k * n[2], 0.02 * n[1] - 0.5 * k * n[0], 0.025 * n[2])
 
 
@@ -226,7 +225,6 @@ def test_powers_in_expressions(exponent):
 
 
 NO_NUMBERS = ("1.0", b"1", True, None, 1j, [0.1], {}, float("nan"))
-"""Invalid arguments for a length."""
 
 
 def _scaled(n, a):
@@ -308,7 +306,7 @@ def test_refusals(case):
 @pytest.mark.parametrize("radius", [0.9, 0.999, 1.001, 1.01, 1.1, 2.0])
 @pytest.mark.parametrize("angle", [0.0, 0.1, 0.2618, 2.0])
 def test_the_nearest_point_decides_on_which_side_the_material_is(radius, angle):
-    """A point close to the wall distinguishes a tube with its material outside from a rod with its material inside."""
+    """A tube has its material outside the wall, a rod inside."""
     spot = (radius * np.cos(angle), radius * np.sin(angle), 0.3)
 
     def tube(sign):

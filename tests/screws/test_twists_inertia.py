@@ -1,4 +1,4 @@
-"""Twists and wrenches are dual; the kinetic energy is the same in every frame; impossible bodies are refused."""
+"""Twists and wrenches, which are dual, and the kinetic energy, which is the same in every frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains of signal blocks, compiled; their values match the plain formulas."""
+"""Chains of signal blocks, compiled and compared with the plain formulas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def compiled(*blocks: Element) -> Compiled:
 
 
 def value(model: Compiled, name: str, t: float = 0.0, parameters=None):
-    """Return one value from the compiled code, checked against the plain formulas in floats."""
+    """Return one value from the compiled code, after a check against the plain formulas."""
     (x, m), p = model.initial(), model.parameters(parameters)
     slot = model.program.layout[name]
     if slot.block == "x":

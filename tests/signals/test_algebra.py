@@ -1,4 +1,4 @@
-"""Algebra and logic of signals agree with plain formulas."""
+"""Algebra and logic of signals, compared with plain formulas."""
 
 from __future__ import annotations
 
@@ -105,14 +105,11 @@ def test_comparator_with_a_number_and_with_a_signal() -> None:
     ],
 )
 def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
-    """A number as a condition once meant "not zero"; the error names the element with the formula."""
     with pytest.raises(ModelError, match=r'(?s)E129.*block "own".*(comparison|bitwise_and|invert)'):
         compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"}))
 
 
 def test_conditions_are_comparisons_and_what_joins_them() -> None:
-    """A condition that is constant while a formula is recorded is accepted too."""
-
     def formula(x: Any) -> Any:
         return where((x > 0.0) & ~(x > 2.0) | (x != x), where(bool(1), x, 0.0), where(np.less(1.0, 2.0), 5.0 * x, 0.0))
 

@@ -22,7 +22,7 @@ def motor(*controller: Element, voltage: str) -> Graph:
 
 @pytest.mark.parametrize(("kp", "ki"), [(3.0, 2.0), (10.0, 8.0)])
 def test_pi_speed_control_of_a_motor(kp: float, ki: float) -> None:
-    """The closed loop agrees with SciPy's K (kp s + ki) / (s ((L s + R)(J s + b) + K^2) + K (kp s + ki)) times the set point."""
+    """The transfer function is K (kp s + ki) / (s ((L s + R)(J s + b) + K^2) + K (kp s + ki))."""
     model = compile_model(
         motor(
             signals.step("goal", -1.0, after=15.0),
@@ -47,7 +47,7 @@ def test_a_closed_loop_without_delay_is_solved_in_place() -> None:
 
 
 def test_signals_drive_a_lever_and_a_source() -> None:
-    """A mass is on a lever whose ratio grows with time, with a limited control force: v' = (F - n k q) / m, q' = n v."""
+    """The ratio n of the lever grows with time: v' = (F - n k q) / m, q' = n v."""
     graph, v = Graph("lever"), J1("v")
     lever = MTF("lever", lambda n: n, signals=["ratio.y"])
     graph.connect(Se("push", lambda u: u, signals=["push limit.y"]), v).connect(v, I("m", 2.0, initial=1.0))
@@ -74,7 +74,6 @@ def test_blocks_inside_a_nested_graph_read_its_inputs_and_time() -> None:
 
 
 def test_an_automaton_switches_at_the_exact_instant_of_a_comparison() -> None:
-    """Unlike a comparator, an automaton makes the crossing of a signal an event."""
     graph = chain(signals.sine("s", 1.0, 2.0))
     rise = Transition("low", "high", lambda y: y - 0.5, ("s.y",))
     run = compile_model(graph.add_automaton(Automaton("a", ("low", "high"), "low", (rise,)))).simulate(1.0)

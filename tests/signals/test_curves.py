@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data: SciPy's interpolants, exact integrals and inverses, laws of elements, and refusals."""
+"""Curves and maps through tabulated data, compared with SciPy's interpolants."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_map_holds_one_variable_and_repeats_the_other():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_storages_and_a_resistor_of_curves_keep_their_account(kind):
-    """The energies are the exact integrals: without the resistor, energy is conserved; with it, the ledger closes."""
+    """The energies of the storages are the exact integrals of the curves."""
     x = np.linspace(-3.0, 3.0, 15)
     spring, mass = (signals.curve(x, y, kind, outside="extend") for y in (np.sinh(x), np.tanh(x)))
     damper = signals.curve(x, 0.1 * x * np.abs(x), kind, outside="extend")
@@ -189,7 +189,6 @@ def test_a_resistor_is_inverted_where_others_set_its_effort(kind):
 
 
 def test_laws_of_linear_curves_have_their_inverse():
-    """A resistor or storage with a linear curve has its inverse as the law in the other causality."""
     curve = signals.curve(X, Y, outside="extend")
     assert R("r", effort=curve).law.flow.function is curve.inverse
     assert R("r", flow=curve).law.effort.function is C("c", output=curve).law.inverse.function is curve.inverse
@@ -238,7 +237,6 @@ def test_the_advice_on_an_inverse_holds():
 
 
 def test_friction_takes_the_stribeck_curve_of_its_speed():
-    """A belt drags a mass: the friction limit decreases with the sliding speed, as tabulated."""
     stribeck = signals.curve([0.0, 0.1, 0.5, 2.0], [1.5, 1.0, 0.8, 1.0], "monotone")
     graph, v = Graph("slide"), J1("v")
     graph.connect(v, I("m", 1.0, initial=2.0))
@@ -288,7 +286,6 @@ def test_a_map_serves_in_a_block_and_in_a_law():
 
 
 def test_a_long_curve_adds_no_steps_to_the_tape():
-    """A curve takes one search and one table entry per coefficient, for any number of points."""
     lengths = set()
     for count in (50, 5000):
         x, tape = np.linspace(0.0, 1.0, count), Tape()

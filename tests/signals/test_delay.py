@@ -1,4 +1,4 @@
-"""Delays agree with the method of steps, exact solutions of delay differential equations, and the delayed signal itself."""
+"""Delays compared with exact solutions of delay differential equations and with the delayed signal itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def compiled(*blocks, **settings):
 
 
 def decay(rate=-1.0, history=1.0, start=1.0, length=1.0, **settings):
-    """Return the model x' = rate x(t - length)."""
     delay = signals.delay("d", "x.y", length, initial=history)
     return compiled(delay, signals.gain("r", "d.y", rate), signals.integrator("x", "r.y", start), **settings)
 
@@ -52,7 +51,6 @@ def test_a_history_that_is_a_function_of_the_time(method):
 
 
 def test_a_history_has_the_date_of_the_run():
-    """A history may be any function of the run's time, even one with a kink."""
     model = compiled(signals.sine("u"), signals.delay("d", "u.y", 1.0, initial=lambda t: abs(t - 999.7)))
     run = model.simulate(1003.0, t_start=1000.0, samples=0.125)
     before = run.t <= 1001.0
@@ -85,7 +83,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_jumps_come_later_by_the_delay(source):
-    """The integral of a delayed signal equals the delayed integral, within rounding error: no jump is missed."""
+    """The integral of a delayed signal equals the delayed integral within rounding error."""
     blocks = [signals.delay("d", "u.y", 0.7), signals.integrator("i", "d.y"), signals.integrator("j", "u.y")]
     run = compiled(*SOURCES[source], *blocks).simulate(20.0, samples=0.1)
     np.testing.assert_allclose(run["i.y"], np.interp(run.t - 0.7, run.t, run["j.y"], left=0.0), atol=1e-12)
@@ -111,7 +109,7 @@ def test_two_delays_break_at_all_sums_of_them(method):
 
 
 def test_a_history_longer_than_its_room_goes_on():
-    """The delay covers the last 1000 of about 3000 steps; in a second run it covers 10^4 steps."""
+    """The delay covers the last 1000 of about 3000 steps, and in a second run 10^4 steps."""
     run = decay(-np.pi / 2.0, lambda t: np.sin(np.pi * t / 2.0), 0.0).simulate(3.0, max_step=1e-3)
     assert run["x.y"][-1] == pytest.approx(-1.0, abs=1e-9)
     blocks = [signals.sine("u"), signals.delay("d", "u.y", 2.0), signals.integrator("i", "d.y")]

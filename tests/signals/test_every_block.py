@@ -1,4 +1,4 @@
-"""All blocks together: their LaTeX, their values on symbols, their derivatives, their loops in large models, and their page."""
+"""All blocks together: their LaTeX, their values on symbols, their derivatives, and their page."""
 
 from __future__ import annotations
 
@@ -62,7 +62,6 @@ def test_every_block_is_written_in_latex() -> None:
 
 
 def test_every_block_runs_on_symbols() -> None:
-    """SymPy's right-hand sides, evaluated with numbers, equal the values of the plain formulas."""
     import sympy
 
     model = compile_model(everything(), backend="numpy")
@@ -83,7 +82,6 @@ def test_every_block_runs_on_symbols() -> None:
 
 @pytest.mark.parametrize("start", [-2.0, -0.6, 0.3, 0.9, 1.7])
 def test_jacobian_of_nonlinear_blocks(start: float) -> None:
-    """Derivatives with respect to a state are exact on every piece; differences check them."""
     blocks = [
         signals.limiter("lim", "u.y", -1.0, 1.0),
         signals.dead_zone("dead", "u.y", -0.5, 0.5),
@@ -106,7 +104,6 @@ def test_jacobian_of_nonlinear_blocks(start: float) -> None:
 
 
 def test_many_blocks_are_compiled_as_loops() -> None:
-    """The chain of lags is long enough for the compiler of large models."""
     count = 1500
     blocks = [signals.step("u", -1.0, after=2.0), signals.lowpass("lag0", "u.y", 0.5)]
     for k in range(1, count):

@@ -1,4 +1,4 @@
-"""States of a block that only resets of automata change: their values are correct, and they add no poles."""
+"""States of a block that only resets of automata change, which add no poles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ MASS, STIFFNESS = 2.0, 8.0
 
 
 def recorder(reset: bool = True) -> Graph:
-    """Return a mass on a spring, and a block that stores the position and time of the last passage through the middle."""
     graph, v = Graph("recorder"), J1("v", domain="translation")
     graph.connect(v, I("mass", MASS)).connect(v, C("spring", stiffness=STIFFNESS, initial=0.1))
     graph.add(Block("kept", [], states={"speed": StateSpec(0.0, unit="m/s"), "at": np.zeros(2)}))

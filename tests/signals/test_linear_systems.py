@@ -1,4 +1,4 @@
-"""State space and transfer functions, continuous and sampled, agree with closed forms, recursions and python-control."""
+"""State space and transfer functions, continuous and sampled, compared with closed forms and python-control."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ def exact(t: float) -> np.ndarray:
 
 
 def linear() -> Any:
-    """Return a mass, spring and damper as blocks, linearised."""
     graph = Graph("plant").add(
         signals.step("push", after=0.0), signals.gain("pull", "x.y", -4.0), signals.gain("brake", "v.y", -0.4)
     )
@@ -52,7 +51,6 @@ def test_all_forms_of_one_system_answer_alike() -> None:
 
 
 def test_several_inputs_and_outputs() -> None:
-    """Inputs are given as scalars or as one vector; D feeds one input through; D = 0 closes no algebraic loop."""
     matrices = (A, np.hstack([B, 0.0 * B]), np.eye(2), np.array([[0.0, 0.0], [0.0, 3.0]]))
     both = signals.state_space("both", "u.y", [], [], [], [[1.0], [-0.5]])
     two, one = signals.state_space("two", ["u.y", "w.y"], *matrices), signals.state_space("one", "both.y", *matrices)
@@ -65,7 +63,7 @@ def test_several_inputs_and_outputs() -> None:
 
 
 def test_sampled_systems_follow_their_recursion() -> None:
-    """y[k] is held from tick k; a row at a tick shows the previous value."""
+    """y[k] is held from tick k, and a row at a tick shows the previous value."""
     h, d = 0.1, [[0.5]]
     a, b = expm(A * h), np.linalg.solve(A, (expm(A * h) - np.eye(2)) @ B)
     sampled = signal.dlti(a, b, C, d, dt=h)

@@ -1,4 +1,4 @@
-"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order, and refusals with line numbers."""
+"""Measured inputs from arrays, DataFrames and CSV files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ T, H = np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 0.01, -0.02, 0.03])
 
 
 def seen(*source: Any, **options: Any) -> Any:
-    """Return y at 0.25, 0.75, 1.5 and 2.5 s."""
     model = compile_model(chain(signals.measured("m", *source, **options)), backend="numpy", progress=False)
     return [model.evaluate(t)["m.y"] for t in (0.25, 0.75, 1.5, 2.5)]
 

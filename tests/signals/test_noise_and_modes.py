@@ -1,4 +1,4 @@
-"""Chirp, relay with hysteresis, quantiser, pulse-width modulation, rate limiter and noise agree with closed forms."""
+"""Chirp, relay, quantiser, pulse-width modulation, rate limiter and noise, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def run_of(*blocks, until: float, **settings):
 
 
 def test_a_chirp_sweeps_from_one_frequency_to_the_other():
-    """The angular frequency is the slope of the angle: it rises by 3 rad/s per second, from 2 rad/s to 8 rad/s."""
+    """The angular frequency, the slope of the angle, rises by 3 rad/s per second, from 2 rad/s to 8 rad/s."""
     run = run_of(signals.chirp("c", 2.0, 8.0, 2.0, amplitude=3.0, start=1.0, phase=0.5, offset=-1.0), until=6.0, samples=0.01)
     since = np.clip(run.t - 1.0, 0.0, 2.0)
     angle = 0.5 + 2.0 * since + 1.5 * since**2 + 8.0 * np.maximum(run.t - 3.0, 0.0)
@@ -51,8 +51,7 @@ def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, init
 
 
 def test_a_relay_holds_a_temperature():
-    """A room cools towards 0 and is heated towards 40: the duration of each swing is the logarithm of a ratio of temperature
-    differences."""
+    """The duration of each swing is the logarithm of a ratio of temperature differences."""
     graph, room = Graph("thermostat"), J1("room")
     graph.connect(room, I("heat", 1.0, initial=20.0)).connect(room, R("loss", 1.0))
     graph.connect(Se("heater", lambda y: y, signals=["h.y"]), room)
@@ -65,7 +64,6 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """Widths are exact within rounding error; a duty set within a period takes effect in the next period."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -74,7 +72,6 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
 
 @pytest.mark.parametrize("duty", [lambda t: 0.35 * maximum(t, 0.0), lambda t: 0.35 * t, lambda t: minimum(0.35 * t, 0.5)])
 def test_pulses_begin_where_a_duty_leaves_zero(duty):
-    """The first period has no pulse and no event; the width of a pulse is set when its period begins."""
     course = Block("d", [("y", duty, ["t"])], inputs={"t": "time"})
     run = run_of(course, signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     begins = np.array([0.25, 0.5, 0.75])
@@ -118,8 +115,7 @@ def test_a_quantiser_falls_and_jumps_over_levels():
 
 
 def test_a_rate_limiter_ramps_up_and_down_to_its_input():
-    """From 0 the output falls towards -0.2, rises from tick 3 on by 0.1 per tick up to 1, and falls from tick 30 on by 0.05 per
-    tick."""
+    """The output falls from 0 towards -0.2, rises from tick 3 on by 0.1 per tick, and falls from tick 30 on by 0.05 per tick."""
     limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
     tick = np.arange(70)
     run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
@@ -142,11 +138,9 @@ def reference(seed: int, count: int) -> np.ndarray:
 
 
 PERIOD = 1e-3
-"""Period of random numbers, s."""
 
 
 def noise_of(count: int, parameters=None, **more) -> np.ndarray:
-    """Return the random numbers of the first ticks."""
     times = (np.arange(count) + 0.5) * PERIOD
     run = run_of(signals.noise("n", 2.0, PERIOD, mean=1.0, **more), until=count * PERIOD, samples=times, parameters=parameters)
     return run["n.y"][np.searchsorted(run.t, times)]
@@ -167,7 +161,7 @@ def test_one_seed_gives_the_same_bits_and_another_seed_others():
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 def test_noise_has_its_mean_and_deviation_and_no_memory(distribution):
-    """The moments agree within four standard errors; the fourth moment distinguishes the distributions."""
+    """The moments agree within four standard errors."""
     count = 20_000
     z = (noise_of(count, seed=3, distribution=distribution) - 1.0) / 2.0
     error = 4.0 / np.sqrt(count)
@@ -202,8 +196,6 @@ def test_the_advice_on_random_formulas_holds():
 
 
 def test_a_rate_limiter_follows_steps_and_ramps():
-    """The output rises to 1 at 0.5/s from 1 s, and falls at 2/s from 4 s; it follows a ramp of 1/s at 0.5/s until the ramp ends
-    at 2 s with 2.0."""
     pulse = signals.pulse("u", 1.0, 3.0)
     run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
     expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)
@@ -219,14 +211,13 @@ def test_a_rate_limiter_follows_steps_and_ramps():
 
 
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
-    """The output has reached 0.5 when the input falls from 1 to 0, and reverses immediately."""
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
     np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)
 
 
 def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
-    """sin t is steeper than 1/2 up to pi/3: y = t / 2 until sin t = t / 2, then sin t until its slope is -1/2, and so on."""
+    """sin t is steeper than 1/2 up to pi/3, so y = t / 2 until sin t = t / 2, then sin t until its slope is -1/2."""
     run = run_of(signals.sine("u"), signals.rate_limiter("l", "u.y", -0.5, 0.5), until=5.0, samples=0.01)
     meets, leaves = brentq(lambda t: np.sin(t) - 0.5 * t, 1.0, 3.0), 2.0 * np.pi / 3.0
     expected = np.where(run.t < meets, 0.5 * run.t, np.sin(run.t))
@@ -236,8 +227,6 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
 
 
 def test_rate_limiters_in_a_row_and_beside_a_mechanism():
-    """The slower second limiter alone sets the output. The rates of a graph with a dependent storage do not disturb the
-    limiters."""
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

@@ -1,4 +1,4 @@
-"""Impossible signal blocks are refused with a code, on construction or by the graph."""
+"""Impossible signal blocks, which are refused with a code."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from bondgraph import Block, Element, ModelError, Parameter, signals
 from tests.signals.chains import compiled
 
 
-class System(types.SimpleNamespace):
-    """A system object with only attributes, as in python-control."""
+class System(types.SimpleNamespace): ...
 
 
 WRONG = [

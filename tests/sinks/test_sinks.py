@@ -1,4 +1,4 @@
-"""Samples sent to files, arrays and functions during a run equal the samples of its result; a file is complete or absent."""
+"""Samples sent to files, arrays and functions during a run, which equal the samples of its result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ KEEP = ["spring.q", "mass.flow", "frame.q"]
 
 
 def model() -> Graph:
-    """Return a driven oscillator and a separate spring in three directions."""
     graph, v, w = Graph("driven"), J1("v"), J1("w", dimension=3)
     graph.connect(Se("push", lambda t: s.sin(3.0 * t), signals=["time"]), v).connect(v, I("mass", mass=1.0, domain="translation"))
     graph.connect(v, C("spring", stiffness=4.0, initial=0.1, domain="translation"))
@@ -41,7 +40,6 @@ def compiled():
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    """Make chunks of few samples, so that each file gets several chunks."""
     monkeypatch.setattr(kept_runs, "PAGE", 60)
     monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
@@ -184,8 +182,6 @@ def test_functions_observe(compiled, small_pages):
 
 
 class Told(Sink):
-    """A sink that records its calls."""
-
     def __init__(self, fails_at: str = ""):
         self.said: list[object] = []
         self.fails_at = fails_at

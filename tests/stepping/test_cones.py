@@ -1,4 +1,4 @@
-"""Friction facets compared with the exact cone, directions without motion, and independence of the choice of axes."""
+"""Friction facets, compared with the exact cone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ def test_facets_are_spread_evenly_and_cancel() -> None:
 
 
 def pulled(angle: float) -> Graph:
-    """Return a ball with large rotational inertia, pulled over the floor through a spring in a given direction."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball", mass=1.0, inertia=(0.004,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1), gravity=(0, 0, -WEIGHT)
@@ -59,7 +58,7 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
 
 
 def test_where_nothing_can_move_there_is_no_friction() -> None:
-    """In a planar model, the friction cone of a body that cannot rotate has two facets: none for the tangent out of the plane."""
+    """In a planar model, a body that cannot rotate has no facets for the tangent out of the plane."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
     attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)
@@ -71,7 +70,6 @@ def test_where_nothing_can_move_there_is_no_friction() -> None:
 
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
-    """At every step, the four corners of each box are found again from the shapes named in the graph."""
     a = 0.1
     floor = ground("floor", shape=HalfSpace())
     boxes = [
@@ -92,7 +90,6 @@ def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
 
 
 def test_the_frame_of_the_world_does_not_matter() -> None:
-    """With the exact cone, a thrown ball rolls on the floor, even if the scene is rotated about the vertical."""
     ways = []
     for turn in (0.0, 0.7):
         c, s = math.cos(turn), math.sin(turn)
@@ -116,7 +113,7 @@ def test_the_frame_of_the_world_does_not_matter() -> None:
 
 
 def test_an_exact_cone_beyond_reach_is_left_out() -> None:
-    """A spinning ball that falls from beyond reach lands, slips and rolls with 2/7 of its spin, as with facets."""
+    """A spinning ball falls from beyond reach, lands, slips, and rolls with 2/7 of its spin, as with facets."""
     graph = Graph("spinning")
     body = rigid_body(
         "ball",

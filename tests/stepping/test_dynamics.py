@@ -1,5 +1,4 @@
-"""Steps with inertia compared with closed forms: sliding that turns into rolling, a drop, restitution, cradles, and a rocking
-block."""
+"""Steps with inertia, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -17,7 +16,6 @@ RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81
 
 
 def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Graph:
-    """Return a ball of 1 kg and the floor, with the contact of curved bodies."""
     graph = Graph("ball")
     body = rigid_body(
         "ball",
@@ -36,8 +34,6 @@ def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Gra
 
 
 class Balls:
-    """Contact candidates of balls with one radius, and of a floor at z = 0."""
-
     def __init__(self, names: Sequence[str], friction: float, restitution: float):
         self.bodies = tuple(TouchingBody(name, f"{name}.pose", f"{name}.world twist.flow") for name in names)
         self.friction, self.restitution = friction, restitution
@@ -64,7 +60,6 @@ class Balls:
 
 
 def balls(count: int, velocities: Sequence[float], height: float, gravity: float) -> Graph:
-    """Return balls of 1 kg that touch, in a row along x."""
     graph = Graph("balls")
     for k in range(count):
         body = rigid_body(
@@ -111,7 +106,6 @@ def test_a_dropped_ball_does_not_bounce(speed: float, spin: float) -> None:
 
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_restitution_gives_the_apex_in_the_limit(e: float) -> None:
-    """After a fall of 0.2 m, the ball rises to e^2 of that height."""
     made = stepper(ball(0.3, 0.0), inertia="full", restitution=e)
     falls = np.sqrt(0.4 / GRAVITY)
     errors = []
@@ -135,7 +129,6 @@ HALF_WIDTH, HALF_HEIGHT = 0.1, 0.3
 
 
 def rocking() -> Graph:
-    """Return a block of 1 kg, flat on the floor."""
     graph = Graph("block")
     inertia = (HALF_WIDTH**2 + HALF_HEIGHT**2) / 3.0
     block = planar_body("block", mass=1.0, inertia=inertia, place=(0.0, HALF_HEIGHT, 0.0), gravity=GRAVITY)
@@ -158,7 +151,6 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
 
 
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
-    """A body that is not a ball rotates freely; its twist and pose agree with those of `simulate`."""
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
     graph.add(body)

@@ -1,4 +1,4 @@
-"""Elements in a time step, and their results: both forms of IC, constraints, moving ground, resistors, and sources that jump."""
+"""Elements in a time step, and their results."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ def test_a_constraint_holds_in_every_step() -> None:
 
 
 def test_moving_ground_carries_and_drags() -> None:
-    """A block on a belt, held by a spring, moves with the belt until the spring force is mu N, then stands still while the belt
-    slips beneath it."""
+    """A block moves with the belt until the force of its spring is mu N, then stands still while the belt slips beneath it."""
     graph = Graph("belt")
     x, z, belt = (J1(name, domain="translation") for name in ("x", "z", "belt"))
     graph.connect(x, I("block", 1.0)).connect(z, I("up", 1.0)).connect(Se("weight", -GRAVITY), z)
@@ -85,7 +84,6 @@ def test_a_resistor_creeps() -> None:
 
 
 def test_steps_end_where_sources_jump() -> None:
-    """The gripper's command stops at 0.15 s, which is not a multiple of the step."""
     run = stepper(gripper()).simulate(T_END, step=0.04)
     assert np.any(np.abs(run.t - 0.15) < 1e-12)
     assert run["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)

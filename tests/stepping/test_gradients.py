@@ -1,4 +1,4 @@
-"""Gradients of a step compared with central differences, and a barrier whose gradients tend to the gradients of the step."""
+"""Gradients of a step, compared with central differences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def made(request: pytest.FixtureRequest) -> Stepper:
 
 
 def after(made: Stepper, count: int) -> StepResult:
-    """Return the step with index `count`."""
     step = made.step(h=H)
     for _ in range(count):
         step = made.step(step, h=H)
@@ -64,7 +63,6 @@ def test_by_parameters(made: Stepper) -> None:
 
 
 def test_commands_are_the_default_and_do_what_they_should(made: Stepper) -> None:
-    """While both fingers stick, commands that move them towards each other only stretch their springs."""
     step = after(made, 3)
     _, B = made.gradients(step)
     labels = [made.steps.compiled.program.layout.label("x", k) for k in range(len(step.before))]
@@ -108,7 +106,6 @@ def test_a_step_without_an_answer_raises() -> None:
 @pytest.mark.parametrize("friction", ["coulomb", "convex"])
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_a_ball_that_slides_on_an_exact_cone(inertia: str, friction: str) -> None:
-    """Friction turns with the direction of slip."""
     made = stepper(pulled(1.0, 1.0), inertia=inertia, friction=friction, facets="cone")
     step = made.step(h=0.02)
     for _ in range(13):

@@ -1,5 +1,4 @@
-"""Pang's parallel gripper agrees with closed forms: exactly at any step size with Coulomb's law, and up to a layer mu v h with
-the convex law."""
+"""Pang's parallel gripper, exact at any step size with Coulomb's law, and up to a layer mu v h with the convex law."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ def convex(graph: Graph) -> Stepper:
 
 
 def friction(result: Result) -> np.ndarray:
-    """Return the total downward friction of both fingers on the disc; while they stick, only this sum is determined."""
+    """Return the total downward friction of both fingers on the disc, since only this sum is determined while they stick."""
     return -(result["left finger.friction force"] + result["right finger.friction force"])
 
 

@@ -1,5 +1,4 @@
-"""A box on one corner falls back onto the floor; if it falls past the corner, the run ends with an error that names the
-motion."""
+"""Box on one corner that falls back onto the floor, or past the corner, which ends the run with an error."""
 
 from __future__ import annotations
 
@@ -30,8 +29,6 @@ HALF = 0.5
 
 
 def tipped(angle: float, far: float | None = None) -> Graph:
-    """Return a box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
-    left."""
     graph = Graph("tipped")
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
     box = planar_body("box", mass=1.0, inertia=1.0 / 6.0, place=(-corner[0], -corner[1], angle), gravity=9.81)
@@ -107,8 +104,6 @@ def test_a_weight_that_hangs_on_nothing() -> None:
 
 
 def test_a_box_in_space_past_its_balance() -> None:
-    """Rotated by 50 degrees about its lower edge, whose position is computed from its shape, the box continues to rotate about
-    y."""
     a, angle = 0.2, math.radians(50.0)
     c, s = math.cos(angle), math.sin(angle)
     floor = ground("floor", shape=HalfSpace())
@@ -127,7 +122,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No known graph always fails to converge; with a limit of one program, every sliding motion fails."""
+    """No known graph always fails to converge, so the limit is one program."""
     monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")

@@ -1,5 +1,4 @@
-"""Limits of compliant contacts for vanishing masses and compliances, and of steps for vanishing step size, with damped and full
-inertia."""
+"""Limits of compliant contacts for vanishing masses and compliances, and of steps for vanishing step size."""
 
 from __future__ import annotations
 
@@ -41,8 +40,7 @@ def pulled(mass: float, law: Compliant | Rigid) -> Graph:
 
 
 def test_compliant_contacts_tend_to_rigid_ones() -> None:
-    """The ball slides once the spring force is mu N, then lags behind the command by mu N / k, except in the damper's first
-    step."""
+    """The ball slides once the spring force is mu N, then lags behind the command by mu N / k."""
     rigid = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)
     assert rigid["ball.pose"][-1, 4] == pytest.approx(SPEED * T_END - MU * WEIGHT / STIFFNESS, abs=1e-9)
     off = []
@@ -83,8 +81,6 @@ def test_steps_with_inertia_tend_to_finer_ones() -> None:
 
 
 def test_the_wrench_of_a_run_is_that_of_its_steps() -> None:
-    """The wrench is independent of a compliant law that the steps ignore, and equals the wrench of the compliant run: N along z,
-    and friction mu N that opposes the slip."""
     law = Compliant(normal_stiffness=1e4, normal_damping=60.0, tangential_stiffness=1e4, tangential_damping=60.0, friction=MU)
     soft = simulate(pulled(0.1, law), T_END, progress=False)["touch.wrench"][-1]
     for given in (law, Rigid(MU), Rigid()):

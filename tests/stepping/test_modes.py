@@ -21,7 +21,6 @@ H = 0.1
 
 
 def cornered() -> Graph:
-    """Return a body with three points, each at its own wall, held by springs against a command."""
     graph = Graph("cornered")
     body = planar_body("body", mass=1.0, inertia=0.1, place=(0.0, 0.0, ANGLE))
     for name, point, normal in zip(WALLS, POINTS, NORMALS, strict=True):
@@ -32,7 +31,6 @@ def cornered() -> Graph:
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
-    """Return the normal and tangential rows (3, 3), by the lever rule."""
     turn = np.array([[math.cos(ANGLE), -math.sin(ANGLE)], [math.sin(ANGLE), math.cos(ANGLE)]])
     n, t = np.zeros((3, 3)), np.zeros((3, 3))
     for k in range(3):
@@ -43,7 +41,6 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 def solutions(K: np.ndarray, load: np.ndarray, gaps: np.ndarray, mu: float) -> list[np.ndarray]:
-    """Return all displacements that satisfy Coulomb's law: each contact is open, sticks, or slips in either direction."""
     (n, t), found = rows(), []
     kinds: tuple[Any, ...] = ("open", "stick", 1.0, -1.0)
     for modes in itertools.product(kinds, repeat=3):

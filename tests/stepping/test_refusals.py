@@ -1,4 +1,4 @@
-"""Models that time stepping refuses, and runs without a solution; messages name elements of the model."""
+"""Models that time stepping refuses, and runs without a solution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from tests.inner.run import Result
 
 
 def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
-    """Return a block that slides along x on a floor; `parts` act on x."""
     graph = Graph("block")
     x, z, floor = J1("x", domain="translation"), J1("z", domain="translation"), planar_contact("floor", friction=friction)
     graph.connect(x, I("along", mass)).connect(z, I("up", mass)).connect(Se("weight", -10.0 * mass), z)
@@ -27,14 +26,12 @@ def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
 
 
 def servo(graph: Graph, name: str, at: str, start: float, command: float, stiffness: float = 100.0) -> Graph:
-    """Return a commanded finger at position `start`, with its spring and its own inertia."""
     finger, shared = J1(at, domain="translation"), J0(f"{name} servo", domain="translation")
     graph.connect(Sf(f"{name} command", command), shared).connect(shared, finger)
     return graph.connect(shared, C(f"{name} spring", stiffness=stiffness)).connect(finger, I(f"{name} mass", 1.0))
 
 
 def crossing() -> Graph:
-    """Return a body between two walls that move into each other."""
     graph, x = Graph("press"), J1("x", domain="translation")
     graph.connect(x, I("body", 1.0)).connect(x, C("mount", stiffness=10.0))
     for name, sign, speed in (("left wall", 1, 0.1), ("right wall", -1, -0.1)):
@@ -121,7 +118,6 @@ def test_walls_that_move_into_each_other() -> None:
 
 
 def test_a_push_that_nothing_bears_is_told() -> None:
-    """Above 5 N, friction does not hold the block."""
     result = ended(stepper(block(Se("push", lambda t: 6.0 * t, signals=["time"]))))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.8)
     said = str(result.failure)

@@ -1,4 +1,4 @@
-"""Independence of the user's units: lengths in nm or km, forces in uN or MN, in a plane and in space."""
+"""Time stepping in other units, with lengths in nm or km and forces in uN or MN."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ UNITS = [(1e3, 1e3), (1e6, 1e6), (1e9, 1e-6), (1e9, 1.0), (1e-3, 1e-6), (1e-9, 1
 
 
 def held(length: float, force: float) -> Graph:
-    """Return a block whose corner a spring holds against the floor with 30 N, and which a servo pushes over it."""
     graph, stiffness = Graph("held"), force / length
     body = planar_body(
         "block", mass=stiffness, inertia=0.01 * force * length, place=(0.0, 0.2 * length, 0.0), gravity=9.81 * length
@@ -34,7 +33,6 @@ def held(length: float, force: float) -> Graph:
 
 
 def pulled(length: float, force: float) -> Graph:
-    """Return a ball with large rotational inertia, pulled over the floor between the directions of two facets of its cone."""
     graph, stiffness, angle = Graph("pulled"), force / length, math.pi / 7
     inertia = (0.004 * force * length,) * 3
     start, down = (0.0, 0.0, 0.1 * length), (0.0, 0.0, -9.81 * length)
@@ -92,8 +90,7 @@ def test_in_space(units: tuple[float, float], inertia: str, facets: int | str) -
 
 @pytest.mark.parametrize("facets", [8, "cone"])
 def test_a_spring_a_little_askew_holds_nothing(facets: int | str) -> None:
-    """The spring's apparent vertical stiffness is 8e-10 N/m, and 1e10 m of deflection under the weight is no length scale for a
-    step."""
+    """The spring's vertical stiffness is 8e-10 N/m, so its deflection of 1e10 m under the weight is no length scale."""
     made = stepper(pulled(1.0, 1.0), facets=facets)
     step = made.step(made.step(h=0.02), h=0.02)
     state = step.state.copy()

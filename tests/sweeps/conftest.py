@@ -14,5 +14,4 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def reference(compiled):
-    """Run the sweep in memory, with threads."""
     return drawn(compiled)

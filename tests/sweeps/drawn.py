@@ -1,4 +1,4 @@
-"""A sweep of oscillators with random parameters; its results must agree bit for bit, however they are computed and stored."""
+"""Sweep of oscillators with random parameters, whose results have the same bits however they are computed and stored."""
 
 from __future__ import annotations
 
@@ -14,5 +14,4 @@ def drawn(model, runs=40, **more):
 
 
 def content(runs):
-    """Return all contents of runs, for comparison bit for bit."""
     return {name: runs[name].tobytes() for name in ("run", *runs.names())}, runs.failures, runs.warnings

@@ -1,4 +1,4 @@
-"""A script for `mpiexec -n 3 python -m mpi4py.futures tests/sweeps/mpi_sweep.py STORE`: two workers run a sweep into a store."""
+"""Script for `mpiexec -n 3 python -m mpi4py.futures tests/sweeps/mpi_sweep.py STORE`, in which two workers fill a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ KEPT = {"q": last("spring.q"), "top": peak("spring.q"), "ends": extremes, "cours
 
 
 def run(store, executor=None):
-    """Sweep forty runs, some of which fail."""
     return sweep(
         oscillator(), DRAWN, 1.0, keep=KEPT, runs=40, seed=2, samples=0.25, store=store, executor=executor, progress=False
     )

@@ -9,14 +9,12 @@ from tests.inner.run import Result
 
 
 def oscillator() -> Graph:
-    """Return a mass on a spring and a damper under a force."""
     graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
 
 
 def pendulum_in_space() -> Graph:
-    """Return a mass held by three springs, one stiffness each: its state and parameter are arrays (3,)."""
     graph, velocity = Graph("space"), J1("velocity", domain="translation", dimension=3)
     graph.connect(velocity, I("mass", 1.0, dimension=3))
     energy = {"energy": lambda q, k: 0.5 * (k[0] * q[0] ** 2 + k[1] * q[1] ** 2 + k[2] * q[2] ** 2)}
@@ -25,10 +23,8 @@ def pendulum_in_space() -> Graph:
 
 
 def relaxed() -> Graph:
-    """Return the oscillator, with the start of its spring given by a function."""
     return oscillator().start(lambda push, stiffness: (push / stiffness,), ["push.value", "spring.stiffness"], ["spring.q"])
 
 
 def extremes(result: Result) -> np.ndarray:
-    """Return the least and largest deflection, m (2,)."""
     return np.array([result["spring.q"].min(), result["spring.q"].max()])

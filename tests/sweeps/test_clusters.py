@@ -1,4 +1,4 @@
-"""The job scripts of the page on clusters, run in a shell as the page describes."""
+"""Job scripts of the page on clusters, run in a shell as the page describes."""
 
 from __future__ import annotations
 

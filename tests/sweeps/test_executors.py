@@ -28,7 +28,6 @@ RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q
 
 
 def test_threads_and_processes_give_equal_bytes(compiled, reference):
-    """Values, failures, and arrays from a user's function agree. A model is sent as data or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
@@ -62,7 +61,6 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
-    """The command is given on the page on sweeps."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: sweeps by MPI are not tested")
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if mpiexec is None:
@@ -78,8 +76,7 @@ def test_workers_of_mpi_give_equal_bytes(tmp_path):
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
-    """A model is identified by the content of its source code; a changed formula makes another model, even if the change has no
-    effect near the start."""
+    """A changed formula makes another model, even if the change has no effect near the start."""
     assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
     one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
     assert one != other
@@ -92,14 +89,12 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """Return a mass on a spring with the energy q^power, so the force is zero at the start."""
+    """Return a mass on a spring with the energy q^power, whose force is zero at the start."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
 
 class Broken(Executor):
-    """An executor whose workers die at the third task."""
-
     def __init__(self):
         self.sent = 0
 
@@ -131,8 +126,6 @@ def test_an_executor_that_takes_nothing_is_said(compiled):
 
 
 class Watched(ThreadPoolExecutor):
-    """A thread pool that counts the chunks in progress."""
-
     most, now, sizes = 0, 0, ()
 
     def submit(self, function, /, *given):
@@ -150,7 +143,6 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
 
 
 def test_what_sweeps_of_a_model_share_is_made_once():
-    """Settings that arrive again with each chunk, as they do in other processes, are recognised by their content."""
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint
@@ -162,8 +154,6 @@ def test_what_sweeps_of_a_model_share_is_made_once():
 
 
 class Timed(Executor):
-    """An executor of four workers that report a millisecond per run; chunks end after `wait` s."""
-
     num_workers = 4
 
     def __init__(self, wait=0.0):
@@ -188,8 +178,7 @@ class Timed(Executor):
 
 
 def test_workers_share_the_last_runs_in_chunks_that_are_worth_sending():
-    """A chunk of 0.2 s would have 200 runs, more than a sixteenth of the remaining runs; later chunks take 10 ms, except for the
-    last."""
+    """A chunk of 0.2 s would have 200 runs, more than a sixteenth of the remaining runs."""
     sizes = Timed().run(600).sizes
     assert sizes[0] == 1 and 16 < max(sizes) <= 600 // 16
     assert all(size >= 8 for size in sizes[sizes.index(max(sizes)) : -1])

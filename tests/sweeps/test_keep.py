@@ -1,4 +1,4 @@
-"""Values kept from a run: closed forms, laws, and refusals before the first run."""
+"""Values kept from a run, compared with closed forms."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_fall_and_a_bounce_as_by_hand(ball):
 
 @pytest.mark.parametrize("samples", [0.1, 0.013, FALL / 3.0])
 def test_an_integral_takes_both_sides_of_a_jump(ball, samples):
-    """Velocity is linear between bounces, so its integral is exactly the displacement, wherever samples lie."""
+    """Velocity is linear between bounces, so its integral is exactly the displacement."""
     found = kept(ball, keep={"way": integral("ball.flow"), "mean": mean("ball.flow"), "end": last("floor.h")}, samples=samples)
     assert found["way"] == pytest.approx(found["end"] - HEIGHT, abs=1e-7)
     assert found["mean"] == pytest.approx(found["way"] / 1.3, rel=1e-12)
@@ -158,5 +158,4 @@ def test_settings_of_a_run_are_settings_of_a_sweep():
 
 
 def oscillator_of_inertia():
-    """Return the oscillator, whose "ball.inertia" varies."""
     return with_restitution()

@@ -1,4 +1,4 @@
-"""Pictures of sweeps show kept values over varied values, for any order of the runs."""
+"""Pictures of sweeps, which show kept values over varied values."""
 
 from __future__ import annotations
 
@@ -127,7 +127,6 @@ def test_own_axes_and_what_cannot_be_drawn(compiled):
 
 
 def test_columns_that_are_read_together_are_of_the_same_runs(compiled, tmp_path, monkeypatch):
-    """Another process may store more runs between any two queries."""
     plan = {"spring.stiffness": normal(50.0, 5.0)}
     keep = {**TOP, "q": "spring.q"}
     swept(compiled, plan, keep, runs=30, store=tmp_path / "all.db")

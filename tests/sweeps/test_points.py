@@ -1,4 +1,4 @@
-"""Varied values: names and values as users write them, and draws that depend only on seed, run and name."""
+"""Varied values, and draws that depend only on seed, run and name."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ def test_arrays_and_automata_are_varied_too(space, ball):
 
 
 def test_a_draw_follows_from_seed_run_and_name_alone(compiled):
-    """A draw does not depend on other names, their order, the number of runs or the selection of runs."""
     one = {"spring.stiffness": normal(50.0, 2.0)}
     more = {"damper.resistance": uniform(1.0, 5.0), "spring.q": stats.norm(0.1, 0.01), **one}
     few = everything(points_of(one, compiled, 5, seed=3))["spring.stiffness"]
@@ -103,7 +102,7 @@ def test_draws_are_crossed_with_values(compiled):
     ids=["uniform", "loguniform", "normal", "scipy"],
 )
 def test_draws_have_their_distribution(compiled, drawn, known):
-    """Kolmogorov-Smirnov test at a level that one seed in a million fails; with this seed, the draws never change."""
+    """One seed in a million fails the Kolmogorov-Smirnov test at this level; with this seed, the draws never change."""
     values = everything(points_of({"spring.stiffness": drawn}, compiled, 400, seed=1))["spring.stiffness"]
     assert stats.kstest(values, known.cdf).pvalue > 1e-6
     assert stats.kstest(values, stats.norm(49.0, 2.0).cdf).pvalue < 1e-6

@@ -1,4 +1,4 @@
-"""Stores of runs are resumed without repeating a run; a store with another plan, a damaged store or another file is refused."""
+"""Stores of runs, which are resumed without repeating a run."""
 
 from __future__ import annotations
 
@@ -139,7 +139,6 @@ LONGER = {
 
 @pytest.mark.parametrize("kind", LONGER)
 def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
-    """No run is repeated, and the contents equal those of a sweep of the final length, bit for bit."""
     met = []
     keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
 
@@ -170,7 +169,6 @@ def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled,
 
 
 def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
-    """The other process finds another plan in the store."""
     path, transaction = tmp_path / "a.db", Store._transaction
 
     def go(*values):
@@ -243,7 +241,7 @@ def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
 
 
 def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
-    """After each of 40 bit flips, reading returns the stored runs or raises E364; if it raises, resuming raises E363 or E364."""
+    """Each of 40 bit flips leaves the stored runs readable, or raises E364 in reading and E363 or E364 in resuming."""
     known, data, rng = content(load_runs(stored)), stored.read_bytes(), np.random.default_rng(3)
     header = data.find(b'"columns"')
     path, noticed = tmp_path / "runs.db", 0
@@ -287,7 +285,6 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
 
 
 def test_a_run_that_is_stored_twice_is_noticed():
-    """A faulty store has written two blocks of the same runs."""
     store = Store(None)
     chunk = Chunk(np.arange(3), {}, (), ())
     for _ in range(2):
@@ -299,7 +296,6 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one process sweeps, another stores all other runs; the same call in either process then finds nothing to do."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -316,7 +312,6 @@ def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference,
 
 
 def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_path, monkeypatch):
-    """The stored runs remain."""
     path = tmp_path / "runs.db"
     drawn(compiled, 5, store=path)
     holder = sqlite3.connect(path, isolation_level=None)
@@ -330,7 +325,6 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """The file cannot grow from its tenth chunk on."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -381,7 +375,7 @@ def older(folder: Path, change: str = "") -> Path:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
-    """A store of version 1 has no checksums. Every way of reading gives the values of its rows."""
+    """A store of version 1 has no checksums."""
     without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
     path = older(tmp_path, without if version == 1 else "")
     connection = sqlite3.connect(path)

@@ -1,4 +1,4 @@
-"""Sweeps: each run equals `simulate`; columns, failures, tables and data sets."""
+"""Sweeps, each run of which equals `simulate`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ def test_a_run_is_what_simulate_gives(compiled, reference):
 
 
 def test_runs_in_one_call_of_machine_code_are_runs_alone(compiled):
-    """A user's function needs the result of each run; otherwise, one call executes all runs."""
     measures = {"q": last("spring.q"), "top": peak("spring.q"), "mean": mean("mass.flow"), "way": integral("mass.flow")}
     measures |= {"course": "damper.effort", "count": events(), "speed": last("mass.flow")}
     asked = {"runs": 30, "seed": 2, "samples": 0.02, "progress": False}
@@ -48,7 +47,6 @@ def test_a_run_that_fails_keeps_its_reason(reference):
 
 
 def ended() -> Graph:
-    """Return a mass that flies off until its rope breaks at 1 m, which ends the run."""
     graph, v = Graph("rope"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, C("rope", stiffness=1e-3)).connect(v, R("air", 0.1))
     broken = Transition("whole", "whole", lambda q: q - 1.0, ("rope.q",), kind="breaks", error="the rope broke")

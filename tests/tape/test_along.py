@@ -19,7 +19,6 @@ def outputs_of(x):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_products_with_the_jacobian(seed):
-    """J V agrees at random points, where V is an input block after x on the same tape; some columns lack variables."""
     tape = Tape()
     x, v = tape.inputs("x", N), tape.inputs("v", N * K)
     outputs = outputs_of(x)

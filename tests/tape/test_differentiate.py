@@ -9,7 +9,6 @@ from tests.inner.tape import Routine, Tape, TraceError, compressed_columns, diff
 
 
 def derivatives(formulas, points, n=3):
-    """Return the dense Jacobian of formulas of n arguments at a point."""
     tape = Tape()
     x = tape.inputs("x", n)
     sparse = jacobian([formula(*x) for formula in formulas], x)
@@ -51,7 +50,7 @@ def test_against_sympy(formula, accumulate, monkeypatch):
 
 
 def test_guarded_singularity_has_a_finite_derivative():
-    """The slope of the branch not taken is infinite; multiplication by zero would make it NaN."""
+    """The slope of the branch not taken is infinite, and multiplication by zero would make it NaN."""
     safe = [lambda a, b, c: s.where(s.less(0.0, a), s.sqrt(a) * b, 2.0 * a), lambda a, b, c: s.maximum(a, b)]
     np.testing.assert_array_equal(derivatives(safe, [0.0, 1.0, 1.0]), [[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 

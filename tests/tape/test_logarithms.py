@@ -1,4 +1,4 @@
-"""Exponentials of sums of logarithms: which of them become products, with which values, and which stay as they are."""
+"""Exponentials of sums of logarithms, some of which become products."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ def L(x: Any) -> Any:
 
 
 def operations(formula: Callable[..., Any]) -> list[int]:
-    """Return the operation codes of a formula in x (3,) and p (2,)."""
     tape = Tape()
     output = formula(tape.inputs("x", 3), tape.inputs("p", 2))
     return [step[0] for step in listing(Routine("f", tape, (("x", 3), ("p", 2)), (output,))).steps]
 
 
 def value(routine: Routine, *blocks: Any) -> float:
-    """Return the value of a formula in NumPy, the reference."""
     out = np.empty(1)
     interpreter(listing(routine))([np.array(block) for block in blocks], out)
     return float(out[0])

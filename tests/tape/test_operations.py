@@ -1,4 +1,4 @@
-"""The table of operations is complete: a missing entry is named."""
+"""Completeness of the table of operations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tests.inner.tape import opcodes as op
 
 
 def forgotten() -> list[str]:
-    """Return operations without a form in LLVM or C, elementary functions without a record, and operations without a
-    derivative."""
     computed = [(code, one) for code, one in enumerate(op.OPERATIONS) if code >= op.ADD]
     found = [f"{one.name}: {back}" for _, one in computed for back in ("llvm", "c") if not getattr(one, back)]
     found += [f"{name}: no record" for name in FUNCTIONS if name not in op.CODES]

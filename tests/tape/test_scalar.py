@@ -153,8 +153,6 @@ def test_blocks_of_a_routine():
 
 
 def test_tracing_is_fast():
-    """The number of Python calls per node does not grow with the number of nodes."""
-
     def traced(nodes: int) -> None:
         tape = Tape()
         x = list(tape.inputs("x", 100))

@@ -1,4 +1,4 @@
-"""Tables on a tape: interpolation in every back end, derivatives, replaced entries, and the cost of long tables."""
+"""Tables on a tape: interpolation in every back end, derivatives, and the cost of long tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from tests.inner.tape import opcodes as op
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
 EVEN = np.linspace(-1.3, 2.9, 101)
 SEARCHED = {"short": SHORT, "two": SHORT[:2], "even": EVEN, "long": LONG}
-"""Points that leave search buckets empty or crowd three or more into one, and a range that overflows."""
 SEARCHED |= {f"late by {k}": EVEN + k * 0.042 * np.sin(np.linspace(0.0, np.pi, 101)) ** 2 for k in (-2.5, -1.5, 1.2)}
 SEARCHED["groups"] = (4.0 * np.arange(25.0)[:, None] + 0.1 * np.arange(4.0)).ravel()
 SEARCHED["crowded"] = np.concatenate([-np.geomspace(1.0, 1e-12, 40), np.geomspace(1e-300, 1.0, 60), [5.0, 5.0 + 1e-14, 9.0]])
@@ -27,7 +26,6 @@ KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(rout
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Return values before, at, next to, between and after the points."""
     beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
     return np.concatenate(
         [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
@@ -35,7 +33,6 @@ def around(points: np.ndarray) -> np.ndarray:
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
-    """Return a routine that interpolates between constants or inputs."""
     tape = Tape()
     values = tape.inputs("p", len(points)) if of_inputs else np.cos(points)
     u = tape.inputs("x", 1)[0]
@@ -147,7 +144,6 @@ def test_points_that_do_not_ascend_are_refused(points, message):
 
 
 def test_a_symbolic_table_compares_its_input_with_each_point_once():
-    """The length of a printed equation grows in proportion to the number of points, not quadratically."""
     u, t = sympy.symbols("u t")
     lengths = []
     for count in (20, 80):
@@ -161,7 +157,6 @@ def test_a_symbolic_table_compares_its_input_with_each_point_once():
 
 
 def measured(count: int) -> Graph:
-    """Return a mass with friction under a force measured at `count` times."""
     graph, v, t = Graph("measured"), J1("v"), np.linspace(0.0, 20.0, count)
     graph.connect(Se("u", lambda y: y, signals=["data.y"]), v).connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
     graph.add(signals.table("data", "time", t, np.sin(t)))
@@ -169,7 +164,6 @@ def measured(count: int) -> Graph:
 
 
 def test_a_measured_input_costs_no_more_steps_for_more_points():
-    """The rates have as many steps for 200 points as for 2,000, and every point is a discontinuity in time."""
     lengths = set()
     for count in (200, 2000):
         compiled = compile_model(measured(count))
@@ -198,7 +192,6 @@ def test_a_table_of_matlab_is_one_row():
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():
-    """Many masses follow one table, and loops over their statements give the result of a single mass."""
     graph, count = measured(100), 500
     for k in range(count):
         v = J1(f"v{k}")
@@ -230,7 +223,6 @@ def test_a_table_of_one_point_is_a_comparison():
 
 
 def test_a_row_may_be_an_array_wherever_scalars_of_any_kind_are_looked_up():
-    """Jets and SymPy accept the array as they accept a list of its entries."""
     u = sympy.Symbol("u")
     assert take(LONG, searchsorted(LONG, u)) == take(list(LONG), searchsorted(list(LONG), u))
     jet = variables(0.3, 0.0)[0]

@@ -1,5 +1,4 @@
-"""A transformer whose products have their own formulas equals the transformer with the matrix alone, in every model with a
-transformer."""
+"""Transformers whose products have their own formulas, which equal transformers with the matrix alone."""
 
 from __future__ import annotations
 
@@ -55,7 +54,6 @@ def _oscillator(action: Action | None) -> Graph:
 
 
 def test_equations_use_the_action():
-    """The matrix can still be read after a run; the motion is the same with and without the formulas."""
     N = np.array([[1.0, 0.5], [-0.5, 2.0]])
     action = Action(
         Op("N f", lambda q, f: (1.0 + q[0]) * (N @ f), r"N(#1)\,#2"),

@@ -1,5 +1,4 @@
-"""One elimination for all modes equals separate eliminations, gives least-norm efforts, and handles more modes than can be
-listed."""
+"""One elimination for all modes, compared with separate eliminations."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from tests.inner.tracing import modewise
 
 
 def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], parts: Sequence, forces: Sequence) -> Graph:
-    """Return masses with an element between each pair of neighbours, or from one mass to ground."""
     graph, v = Graph("chain"), [J1(f"v{i}", domain="translation") for i in range(len(masses))]
     for i, (mass, force) in enumerate(zip(masses, forces, strict=True)):
         source = Se(f"F{i}", force, signals="time") if callable(force) else Se(f"F{i}", force)
@@ -31,7 +29,6 @@ def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], pa
 
 
 def row_of_locks(count: int, weights: np.ndarray, forces: np.ndarray, order: Sequence[int]) -> tuple[Graph, np.ndarray]:
-    """Return masses between two walls with `count` locks that close one after the other, and the locks' least-norm forces."""
     links = [(0, None), *((i, i + 1) for i in range(count - 2)), (count - 2, None)]
     locks = [Switch(f"s{k}", automaton=f"A{k}", closed="slips") for k in range(count)]
     graph = chained(weights, [links[k] for k in order], [locks[k] for k in order], list(forces))
@@ -72,7 +69,6 @@ def diode_star() -> Graph:
 
 
 def clutches() -> Graph:
-    """Return two clutches in parallel, and a brake."""
     links = [(0, 1), (0, 1), (1, None)]
     parts = [Friction(f"f{k}", limit, viscous=0.1 * k) for k, limit in enumerate((1.0, 0.4, 0.5))]
     return chained([1.0, 2.0], links, parts, [lambda t: 3.0 * t, 0.3])
@@ -88,7 +84,6 @@ def ring() -> Graph:
 
 
 def network(*arms: tuple[str, str, list[Element]]) -> Graph:
-    """Return a network of arms between nodes; an empty name is ground."""
     graph = Graph("network")
     nodes = {name: J0(name, domain="electrical") for name in sorted({name for arm in arms for name in arm[:2]} - {""})}
     for k, (tail, head, parts) in enumerate(arms):
@@ -111,14 +106,11 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """Return diodes: the diode in series with the coil constrains a state, and the other diodes only quantities without a
-    state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
 
 
 def capacitor_side_by_side() -> Graph:
-    """Return two diodes across the capacitor, and two in series across it, which constrain the same rate."""
     across = [diode(name, "a", "") for name in ("D1", "D2")]
     return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
 
@@ -133,7 +125,6 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and efforts agree with an elimination for each mode, even at states that the mode does not permit."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:
@@ -170,11 +161,7 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
 
 
 def test_circuits_too_many_to_list_share_by_least_norm() -> None:
-    """Three parallel clutches at each of four positions and two brakes form hundreds of circuits.
-
-    A least-squares solution of the momentum balance gives the efforts; an effort is undetermined exactly if removing its element
-    does not lower the rank.
-    """
+    """An effort is undetermined exactly if removing its element does not lower the rank of the momentum balance."""
     count, limits = 4, np.array([1.0, 2.0, 0.5, *[1.0] * 9, 3.0, 0.7])
     links = [*((i, i + 1 if i + 1 < count else None) for i in range(count) for _ in range(3)), (0, None), (2, None)]
     weights, forces = 10.0 ** np.linspace(-1.0, 1.0, count), [0.3, -0.2, 0.5, 0.1]

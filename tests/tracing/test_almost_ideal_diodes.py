@@ -1,4 +1,4 @@
-"""Bridges of diodes with small, nonzero resistances: results depend neither on the resistances nor on the circuit's units."""
+"""Bridges of diodes with small, nonzero resistances, which must not affect the results."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ PEAK, OMEGA, LOAD, COIL = 150.0, 100.0 * np.pi, 20.0, 1.0
 
 
 def bridge(small: float, ohm: float, volt: float = 1.0) -> Any:
-    """Run a bridge of six diodes with `small` ohm when closed and `small` S when open; the circuit's units are `volt` V and `ohm`
-    ohm."""
+    """Run a bridge of six diodes with `small` ohm when closed and `small` S when open, in units of `volt` V and `ohm` ohm."""
     graph, plus, minus, star = Graph("bridge"), J0("plus"), J0("minus"), J0("star")
     for k in range(3):
         line = J0(f"line {k}")

@@ -1,5 +1,4 @@
-"""Transitions from one state with the same guard and different targets are refused, however the guard is written; all other
-transitions compile."""
+"""Transitions from one state with the same guard and different targets, which are refused."""
 
 import pytest
 
@@ -12,7 +11,7 @@ def speed(v):
 
 
 def cart(*edges):
-    """Return a cart under a force, with an automaton of the transitions (source, target, guard, signals)."""
+    """Return a cart with an automaton of the transitions (source, target, guard, signals)."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(Se("f", 2.0), v).connect(v, I("m", mass=1.0))
     transitions = tuple(Transition(*edge) for edge in edges)

@@ -1,4 +1,4 @@
-"""Circuits are all elementary vectors of a space, independently of its order, scale and basis."""
+"""Circuits, which are all elementary vectors of a space, independently of its order, scale and basis."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ def searched(space: np.ndarray) -> set[frozenset[int]]:
 
 
 def drawn(rng: np.random.Generator) -> np.ndarray:
-    """Return a random matrix (m, r) of integers, whose columns span a space."""
     m = int(rng.integers(2, 10))
     space = rng.integers(-1, 2, size=(m, int(rng.integers(1, min(m, 5) + 1)))).astype(float)
     return space[:, np.linalg.norm(space, axis=0) > 0.0]
@@ -50,7 +49,7 @@ def test_they_are_those_of_a_search(seed: int) -> None:
 
 
 def test_a_cut_of_open_switches_in_series_with_another() -> None:
-    """Two open switches in series with a resistor leave their voltages undetermined; a single open switch does not."""
+    """Two open switches in series leave their voltages undetermined; a single one does not."""
     matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
     (circuit,) = circuits_of(lossless(matrix), {0, 1}, NOTHING, MOST) or ()
     assert circuit.rows == (0, 1) and circuit.released == ()

@@ -1,4 +1,4 @@
-"""A commanded motion and a constraint conflict in a graph; the stiffness of a servo resolves the conflict (Hogan 1985)."""
+"""Commanded motion that conflicts with a constraint, unless a servo has stiffness (Hogan 1985)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.inner.tracing import prescribing_sources
 
 
 def arm(*held: Element, spring: bool = False, ratio: float = 1.0) -> Graph:
-    """Return a commanded joint, driven rigidly or through a spring, and an element that holds it through a lever."""
     graph, joint, tip = Graph("arm"), J1("joint", domain="translation"), J1("tip", domain="translation")
     lever, command = TF("lever", ratio), Sf("command", 0.1)
     if spring:

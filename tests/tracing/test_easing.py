@@ -1,4 +1,4 @@
-"""A single trace finds all obstacles to solving a system; they are then removed."""
+"""Obstacles to solving a system, all of which a single trace finds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from tests.inner.tracing import Traced, TraceObstacles, Unsolvable, break_loops,
 
 
 def clamp() -> Graph:
-    """Return a coil whose flow is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -20,7 +19,6 @@ def clamp() -> Graph:
 
 
 def curved(graph: Graph, count: int) -> Graph:
-    """Return inertias, each with a resistor whose curve is used in the inverse direction."""
     for k in range(count):
         node = J1(f"node {k}")
         graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))
@@ -32,7 +30,6 @@ def system_of(graph: Graph) -> System:
 
 
 def test_loops_first_then_what_is_tied() -> None:
-    """Only after loops are solved is it known whether unknowns determine vanishing quantities."""
     system, found = system_of(curved(clamp(), 3)), []
     while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)
@@ -56,7 +53,7 @@ def test_easing_changes_nothing_else() -> None:
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:
-    """Two constraints prescribe one flow: neither guesses nor fewer derivatives help."""
+    """Two constraints prescribe one flow."""
     graph, node = Graph("no cure"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))
     with pytest.raises(Unsolvable) as stuck:

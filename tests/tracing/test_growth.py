@@ -1,5 +1,4 @@
-"""Rigidly coupled storage elements and ladders of diodes: work grows in proportion to their number, and results match closed
-forms."""
+"""Rigidly coupled storage elements and ladders of diodes, for which work grows in proportion to their number."""
 
 from __future__ import annotations
 
@@ -20,7 +19,6 @@ ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _
 
 
 def steps(graph: Graph) -> dict[str, int]:
-    """Return the number of steps of each routine; routines that share another's code count as zero."""
     routines = trace_for_runs(equations(graph.freeze()))[0]
     return {name: 0 if isinstance(r, SpecialisedRoutine) else len(listing(r.reference).steps) for name, r in routines.items()}
 
@@ -32,7 +30,6 @@ def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int]
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
-    """Return masses (n,) on levers (n,) that connect them to their parents, written in the given order."""
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:
         mass, ratio = numbers[k]
@@ -47,8 +44,6 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
     """Check that the independent mass moves like the sum of all masses times squared ratios, under the sum of forces times
     ratios.
-
-    The net force is a difference, and therefore no more accurate than the largest force.
     """
     ways = [1.0]
     for k in range(1, len(numbers)):
@@ -72,7 +67,6 @@ def check_accelerations(compiled: Compiled, parent: Callable[[int], int], number
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("spread", [0.1, 3.0])
 def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, spread: float) -> None:
-    """The masses extend over up to five orders of magnitude, and the ratios have both signs."""
     rng, n, parent = np.random.default_rng(len(shape)), 24, ROWS[shape]
     numbers = np.stack(
         [np.exp(spread * rng.normal(size=n)), np.exp(0.1 * rng.normal(size=n)) * rng.choice([-1.0, 1.0], n)], axis=1
@@ -83,7 +77,6 @@ def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, sp
 
 
 def test_units_do_not_decide_how_levers_are_solved() -> None:
-    """The same masses in milligrams need equally many steps and have the same motion."""
     rng = np.random.default_rng(2)
     numbers = np.stack([rng.uniform(0.5, 2.0, 24), rng.uniform(0.8, 1.2, 24)], axis=1)
     small = numbers * [1e6, 1.0]
@@ -148,7 +141,6 @@ def test_a_shared_routine_in_every_form(backend: str) -> None:
 
 
 def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
-    """An event's code is the shared routine for a constant mode: it has fewer steps, and the mode is not an input."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
     assert isinstance(one, SpecialisedRoutine)

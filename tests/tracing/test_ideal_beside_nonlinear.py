@@ -1,4 +1,4 @@
-"""Ideal elements next to nonlinear relations, with no state between them, agree with the root of a monotone function."""
+"""Ideal elements next to nonlinear relations, with no state between them."""
 
 from __future__ import annotations
 
@@ -40,11 +40,10 @@ DROPS: dict[str, tuple[Callable[..., Any], Callable[[float], float]]] = {
     "orifice": (orifice, lambda f: float(brentq(lambda e: 0.1 * e / np.sqrt(abs(e) + 0.01) - f, 0.0, 1e9, xtol=1e-15))),
     "cubic": (cubic, lambda f: 5.0 * f + f**3),
 }
-"""An R and its effort (V) at a non-negative flow (A)."""
+"""Resistors, each with the effort (V) at a non-negative flow (A)."""
 
 
 def rectified(drop: Callable[[float], float], effort: float, load: float = LOAD) -> float:
-    """Return the flow that an effort drives through the drop and the load; zero for a negative effort."""
     if effort <= 0.0:
         return 0.0
     return float(brentq(lambda f: drop(f) + load * f - effort, 0.0, effort / load, xtol=1e-15))

@@ -1,4 +1,4 @@
-"""Implicit equations on small graphs: constraints with a position, loops in every form, and regressions."""
+"""Implicit equations on small graphs: constraints with a position, and loops in every form."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def pendulum(**constraint) -> Graph:
 
 
 def test_a_pendulum_by_its_constraint() -> None:
-    """The period from 90 degrees is 2.3678419 s, and the tension at the bottom is 3 m g; the constraint stays satisfied and does
-    no work."""
+    """The period from 90 degrees is 2.3678419 s, and the tension at the bottom is 3 m g."""
     result = compile_model(pendulum()).simulate(2.3678419, samples=[0.0, 2.3678419 / 4, 2.3678419], progress=False)
     assert result.ok
     np.testing.assert_allclose(result["at.x"][-1], [1.0, 0.0], atol=1e-6)
@@ -83,7 +82,7 @@ def test_two_rods_in_large_motion() -> None:
 
 
 def test_the_cubic_term_of_the_stabilisation() -> None:
-    """The equation h'' + a1 h' + a0 h + a2 h^3 = 0 is satisfied at any position and speed."""
+    """The equation is h'' + a1 h' + a0 h + a2 h^3 = 0."""
     model = compiled(pendulum(alpha1=3.0, alpha0=7.0, alpha2=11.0))
     x, m = model.initial({"at.x": [1.2, 0.3], "m.p": [0.4, -0.8]})
     p, step = model.parameters(), 1e-6
@@ -98,7 +97,6 @@ def test_the_cubic_term_of_the_stabilisation() -> None:
 
 @pytest.mark.parametrize("flips", list(itertools.product([False, True], repeat=4)))
 def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
-    """The tearing variable may have reversed sign; all values are available."""
     graph, a, node, b = Graph("loop"), J1("a"), J0("node"), J1("b")
     parts = [(a, R("r2", 2.0)), (node, R("r3", 3.0)), (b, R("r5", 5.0)), (b, I("i7", 7.0, initial=4.0))]
     graph.connect(Se("u", 1.5), a).connect(a, node).connect(node, b)
@@ -120,8 +118,7 @@ def test_a_loop_of_vectors_whose_shape_only_the_formulas_know() -> None:
 
 
 def cubic_loop() -> Graph:
-    """Return an Se that drives a resistor e = f + f^3 in series with a leaking capacitor: the flow solves f + f^3 + R f = u -
-    q."""
+    """Return an effort source in series with e = f + f^3 and a leaking capacitor, for which f + f^3 + R f = u - q."""
     loop = J1("loop")
     graph = Graph("cubic").connect(Se("u", 2.0), loop).connect(loop, R("a", effort=lambda f: f + f * f * f))
     return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", capacitance=1.0))
@@ -163,7 +160,7 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
 def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
-    """Two linear C follow a nonlinear C; at states of size 1, rounding error of sinh(300 x) would mask both."""
+    """At states of size 1, rounding error of sinh(300 x) would hide that two linear C follow a nonlinear one."""
     curve = C(
         "curve",
         output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,

@@ -1,7 +1,7 @@
-"""Impulses of closing constraints and collisions agree with a projection of momenta, derived by hand.
+"""Impulses of closing constraints and collisions, compared with a projection of momenta.
 
-Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion before
-it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
+Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion
+before it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
 """
 
 from __future__ import annotations
@@ -41,18 +41,14 @@ from tests.inner.tape import Routine, Tape
 from tests.inner.tracing import modewise, solve_pivoted
 
 AT = 0.3
-"""Time of the event, s."""
 
 
 def gate(name: str = "gate", **impact) -> Automaton:
-    """Return an automaton that changes from off to on at AT."""
     edge = Transition("off", "on", lambda t: t - AT, ("time",), kind="closes", **impact)
     return Automaton(name, ("off", "on"), "off", (edge,))
 
 
 class Masses:
-    """Random masses, some rigidly coupled to other masses, and switched constraints on sums of their velocities."""
-
     def __init__(self, rng: np.random.Generator, **constraint):
         self.n = int(rng.choice([1, 3]))
         count = int(rng.integers(2, 6))
@@ -86,7 +82,6 @@ class Masses:
             self.graph.connect(total, Constraint(f"k{held}", dimension=self.n, **constraint))
 
     def after(self, restitution: float = 0.0) -> np.ndarray:
-        """Return velocities after the impulse, (masses, n)."""
         inverse = np.diag(1.0 / self.M)
         gain = inverse @ self.J.T @ np.linalg.inv(self.J @ inverse @ self.J.T)
         return self.v - (1.0 + restitution) * gain @ (self.J @ self.v)
@@ -114,7 +109,6 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several constraints receive impulses simultaneously without becoming active; e = 1 conserves energy."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -144,7 +138,6 @@ def test_a_smooth_closing_has_no_impulse() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """All switches in a tree between capacitors close simultaneously; some of the capacitors are behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -186,8 +179,7 @@ def test_switches_share_out_charge(seed: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
-    """For an X1 between two inertias, E154 advises putting the second behind a J0 with a switch that is closed while the inertias
-    are apart."""
+    """E154 advises a J0 with a switch that is closed while the inertias are apart."""
     edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))
     shaft, second, slip = J1("shaft"), J1("second"), J0("slip")
@@ -208,7 +200,7 @@ def _speed(p, mass):
 
 
 def relativistic(name: str, mass: float, p: float) -> I:
-    """Return a relativistic mass with speed of light 1, whose speed saturates; Newton's method overshoots."""
+    """Return a relativistic mass with speed of light 1, for which Newton's method overshoots."""
     return I(
         name,
         initial=p,
@@ -222,7 +214,7 @@ def relativistic(name: str, mass: float, p: float) -> I:
 @pytest.mark.parametrize("p", [(0.3, -0.1), (5.0, 0.0), (30.0, -4.0), (-8.0, 20.0)])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) -> None:
-    """Two relativistic masses, one of which may carry a third, stick together with equal speeds and the same total momentum."""
+    """Two relativistic masses stick together with equal speeds and the same total momentum."""
     graph, a, b, gap = Graph("collision").add_automaton(gate()), J1("a"), J1("b"), J0("gap")
     graph.connect(a, relativistic("m1", 1.0, p[0])).connect(b, relativistic("m2", 2.0, p[1]))
     start = 0.0
@@ -264,8 +256,6 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
 def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
-    """When the transformer's ratio jumps, the charge is redistributed; a missing inverse does not change the result."""
-
     def run(**more) -> Result:
         edge = Transition("low", "high", lambda t: t - 0.5, "time")
         graph, a, b = Graph("gear").add_automaton(Automaton("gear", ("low", "high"), "low", edge)), J0("a"), J0("b")
@@ -284,7 +274,6 @@ def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float)
 
 
 def docking(holds: str = "velocity") -> Graph:
-    """Return two free bodies whose relative twist is held from AT."""
     graph = Graph("docking").add_automaton(gate())
     chaser = rigid_body(
         "chaser",
@@ -339,14 +328,13 @@ def test_docking_conserves_momentum_about_the_origin_of_the_world() -> None:
 
 
 def inertia_of(name: str) -> np.ndarray:
-    """Return the spatial inertia of a body of `docking` in its own frame."""
     if name == "chaser":
         return np.asarray(spatial_inertia(2.0, np.diag([0.3, 0.5, 0.4]), np.array([0.1, 0.0, -0.05])), dtype=float)
     return np.asarray(spatial_inertia(5.0, np.diag([1.0, 2.0, 1.5]), np.zeros(3)), dtype=float)
 
 
 def boost(diode: str, current: float, voltage: float) -> Graph:
-    """Return a boost converter of 12 V and 50 kHz with duty cycle one half; the diode is independent of the transistor."""
+    """Return a boost converter of 12 V and 50 kHz with duty cycle one half, whose diode is independent of the transistor."""
     edges = (
         Transition("off", "on", lambda s: s - 1.0, ("clock.s",), resets=(("clock.s", lambda: 0.0, ()),)),
         Transition("on", "off", lambda s: s - 0.5, ("clock.s",)),
@@ -363,12 +351,7 @@ def boost(diode: str, current: float, voltage: float) -> Graph:
 
 @pytest.mark.parametrize("cases", [16, 1])
 def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transistor interrupts the coil's current, so the diode closes; when the transistor would short the capacitor through
-    the diode, the diode opens.
-
-    No energy is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run
-    time.
-    """
+    """The transistor interrupts the coil's current, so the diode closes; with one case, pivots are chosen at run time."""
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))
     result = compiled.simulate(50 * 2e-5 - 1e-9, progress=False, rtol=1e-10, atol=1e-13)
@@ -384,10 +367,8 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
 @pytest.mark.parametrize("clamped", [False, True])
 @pytest.mark.parametrize("shunt", [None, 0.76])
 def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float | None, clamped: bool, order) -> None:
-    """A switch closes a loop of a charged capacitor and a conducting diode.
-
-    The impulse would reverse the diode's current, so the diode opens; then the source charges the capacitor until a diode
-    conducts at 0 V. A diode across the capacitor is not involved.
+    """The impulse would reverse the diode's current, so the diode opens, and the source charges the capacitor until a diode
+    conducts at 0 V.
     """
     inside, capacitance, start = 0.05, 0.2, -0.6
     graph, a, b = Graph("shorted"), J0("a"), J0("b")
@@ -443,7 +424,6 @@ def test_pivots_are_found_wherever_they_are() -> None:
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
-    """One of two inertias on a shaft depends on the other: their start values must agree."""
     graph, shaft = Graph("shaft"), J1("shaft")
     graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
     compiled = compile_model(graph)
@@ -461,7 +441,7 @@ def test_starts_for_a_run_that_contradict_are_refused() -> None:
 
 
 def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
-    """The transistor shorts the capacitor through the diode, at the start of the model or of a run."""
+    """The transistor shorts the capacitor through the diode."""
     with pytest.raises(ModelError) as caught:
         compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
     assert [problem.code for problem in caught.value.problems] == ["E214"]
@@ -476,7 +456,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
 
 
 def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
-    """A battery charges a capacitor through a switch: it supplies e dq, half of which is stored if the capacitor was empty."""
+    """A battery that charges a capacitor through a switch supplies e dq, half of which is stored if the capacitor was empty."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
     graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))
     graph.connect(node, C("c", capacitance=2.0, initial=1.0)).connect(node, R("load", 1e9))

@@ -1,5 +1,4 @@
-"""Singular but consistent modes: the motion equals a brute-force solution of all relations, and undetermined quantities have
-least norm."""
+"""Singular but consistent modes, in which undetermined quantities have least norm."""
 
 from __future__ import annotations
 
@@ -36,11 +35,9 @@ from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
-"""Number of random graphs in the suite, and number of modes of each graph; `campaign` takes any number."""
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:
-    """Compare rates of random branches with brute force, in states that their relations permit; count the kinds found."""
     found: Counter[str] = Counter()
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -57,7 +54,6 @@ def campaign(seeds: range, most: int) -> Counter[str]:
 
 
 def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
-    """Check the rates in a mode, and that a contradiction is detected; return the kind of the mode."""
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}
@@ -92,7 +88,6 @@ def shafts(count: int, *drives: float) -> Graph:
 
 
 def between(graph: Graph, name: str, a: str, b: str, *parts) -> Graph:
-    """Connect elements in parallel between two shafts."""
     torque, slip = J0(f"torque at {name}", domain="rotation"), J1(f"slip of {name}", domain="rotation")
     graph.connect(graph.parts[a], torque).connect(torque, graph.parts[b]).connect(torque, slip)
     for part in parts:
@@ -123,11 +118,7 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
 
 @pytest.mark.parametrize("curved", [False, True])
 def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
-    """Four brakes on one shaft have 27 modes in each impulse.
-
-    With a nonlinear inertia, each Newton step would redistribute all impulses, for more than a minute: the model is refused, and
-    the message names the redundant brakes.
-    """
+    """Four brakes on one shaft have 27 modes in each impulse, and each Newton step would redistribute all impulses."""
     inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
     graph, v = Graph("brakes"), J1("v")
     graph.connect(Se("u", 1.0), v).connect(v, inertia)
@@ -160,7 +151,6 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
 
 
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
-    """The stop has no limit, and takes almost as much torque as it would alone."""
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -171,8 +161,7 @@ def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
 
 
 def test_a_freewheel_beside_friction() -> None:
-    """In one direction the freewheel holds any torque; in the other direction the shafts slip once the friction limit is
-    reached."""
+    """In one direction the freewheel holds any torque; in the other the shafts slip at the friction limit."""
     run = compile_model(between(shafts(2, 3.0, 1.0), "p", "shaft0", "shaft1", Friction("c", 0.5), Diode("f"))).simulate(
         9.0, progress=False
     )
@@ -204,7 +193,6 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """Return a brake on each side of a gear; the two sides use different units."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -221,7 +209,6 @@ def test_shares_do_not_know_units(ratio: float) -> None:
 
 
 def bridge(load: list, *source) -> Graph:
-    """Return four ideal diodes and an ideal source; only the load dissipates."""
     mains, a, b, plus, out = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)
@@ -250,8 +237,6 @@ def test_a_bridge_on_an_ideal_source_rectifies() -> None:
 
 
 def phases(count: int, *load) -> Graph:
-    """Return a bridge of ideal diodes on ideal sources of unit amplitude, one for each phase: at each commutation two sources are
-    in parallel."""
     graph, plus, minus, out = Graph("phases"), J0("plus"), J0("minus"), J1("out")
     for k in range(count):
         node, up, down = J0(f"node {k}"), J1(f"up {k}"), J1(f"down {k}")
@@ -298,8 +283,6 @@ def test_a_buck_converter_of_ideal_parts_runs() -> None:
 
 
 def coil_held() -> Graph:
-    """Return a coil beside a held constraint, and a resistor behind a switch; once the switch opens, the source feeds the coil
-    alone."""
     graph, node, branch = Graph("coil"), J0("node"), J1("branch")
     graph.connect(Sf("i", 2.0), node).connect(node, I("L", 0.3)).connect(node, Constraint("c", holds="velocity"))
     graph.connect(node, branch).connect(branch, R("r", 2.0)).connect(branch, Switch("S", automaton="s", closed="shut"))
@@ -317,7 +300,7 @@ def test_a_coil_takes_the_current_that_a_switch_cuts_off() -> None:
 
 
 def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
-    """Two sources impose voltages on one node once the second switch closes; until then the run is correct."""
+    """Two sources impose voltages on one node once the second switch closes."""
     graph, node = Graph("two sources"), J0("node")
     for name, volts in (("one", 5.0), ("two", 7.0)):
         branch = J1(name)
@@ -335,8 +318,6 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes; with equal modes solved once, an impulse leads to the same states and takes about
-    half as many solves."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -1,4 +1,4 @@
-"""Jumping relations make an algebraic loop nonlinear, although their derivatives do not show the jump."""
+"""Jumping relations, which make an algebraic loop nonlinear although their derivatives do not show the jump."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def test_the_loop_is_solved(law, current) -> None:
 
 
 def test_an_account_without_storages_is_checked(monkeypatch) -> None:
-    """If the jump is not detected, the loop is solved wrongly, and the energy account reports it."""
     monkeypatch.setattr(evaluate, "jumps", lambda *of_a_loop: False)
     compiled = compile_model(circuit(LAWS["sign"][0]), progress=False)
     with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy scale"):

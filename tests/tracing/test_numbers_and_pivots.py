@@ -1,5 +1,4 @@
-"""Values given at compilation do not affect pivots: a model compiled with every value set to 1 gives, for the actual values, the
-same run as a model compiled with them."""
+"""Values given at compilation, which do not affect pivots."""
 
 from __future__ import annotations
 
@@ -15,7 +14,6 @@ MAKE = {"R": R, "C": lambda name, value: C(name, capacitance=value), "D": lambda
 
 
 def circuit(parts, numbers):
-    """Return a network of elements (name, from, to), whose kind is the first letter of the name; 0 is ground."""
     graph, values = Graph("circuit"), iter(numbers)
     parts = [(*part, None) if part[0][0] in "DV" else (*part, next(values)) for part in parts]
     nodes = {k: J0(f"n{k}", domain="electrical") for k in sorted({n for part in parts for n in part[1:3]} - {0})}
@@ -37,8 +35,6 @@ NAMES = {"C": "capacitance", "R": "resistance"}
 
 
 def agrees(parts, ones, numbers, end=0.3):
-    """Check that a run of the circuit compiled with these values equals a run of `ones`, which gets these values as
-    parameters."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
     asked = {"samples": end / 3.0, "progress": False, "parameters": given}

@@ -1,5 +1,4 @@
-"""Resistors with a single relation, which causality uses in the inverse direction: numerical solutions agree with closed
-forms."""
+"""Resistors with a single relation, which causality uses in the inverse direction."""
 
 from __future__ import annotations
 
@@ -33,7 +32,6 @@ from tests.inner.tracing import routines
 
 
 def series(*parts: Element, inward: bool = True) -> Graph:
-    """Return a series loop of the elements, with all arrows into them or all out of them."""
     graph, loop = Graph("series"), J1("loop")
     for part in parts:
         graph.connect(loop, part) if inward else graph.connect(part, loop)
@@ -116,7 +114,7 @@ def test_storages_keep_their_states_and_their_energy(case: str) -> None:
 
 
 def test_an_inductor_against_a_diode() -> None:
-    """With f' = -ln(1 + f), the effort stays on its curve, and t is the integral of df / ln(1 + f)."""
+    """With f' = -ln(1 + f), t is the integral of df / ln(1 + f)."""
     result = simulate(series(I("x", 1.0, initial=2.0), diode()), 1.0, samples=[0.0, 1.0])
     np.testing.assert_allclose(result["r.effort"], np.log1p(result["r.flow"]), rtol=1e-10)
     f, weights = np.polynomial.legendre.leggauss(40)
@@ -127,8 +125,7 @@ def test_an_inductor_against_a_diode() -> None:
 
 
 def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
-    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2; with one relation, a run ends there or continues correctly; with
-    both, the run continues."""
+    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2."""
 
     def driven(**relations) -> Graph:
         return series(Sf("drive", lambda t: cos(t), signals=["time"]), R("r", **relations))
@@ -148,7 +145,7 @@ def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
 
 
 def test_two_relations_that_both_give_the_flow() -> None:
-    """One relation is used directly, the other inversely; (exp(e) - 1) and 2 (3 - e) intersect."""
+    """The relations are exp(e) - 1 and 2 (3 - e)."""
     graph = series(Se("u", -3.0), diode(), R("line", flow=lambda e: 2.0 * e))
     model = compile_model(graph, backend="numpy")
     env = model.evaluate()
@@ -158,7 +155,7 @@ def test_two_relations_that_both_give_the_flow() -> None:
 
 
 def test_behind_a_lever() -> None:
-    """The source drives a lever of ratio 2 that moves the resistor: e1 = 2 ln(1 + 2 f)."""
+    """The lever has the ratio 2, so e1 = 2 ln(1 + 2 f)."""
     graph, lever, a = Graph("lever"), TF("lever", 2.0), J1("a")
     graph.connect(Sf("drive", 1.5), a).connect(a, lever).connect(lever, diode())
     model = compile_model(graph, backend="numpy")
@@ -171,7 +168,6 @@ def test_a_relation_that_is_used_as_given_makes_no_loop() -> None:
 
 
 def test_modes_and_events() -> None:
-    """At a given effort the saturation current doubles: the effort jumps to the other curve."""
     drive = Sf("drive", lambda t: 1.0 + t, signals=["time"])
     values = {"i": by_mode("heat", {"cold": 1.0, "hot": 2.0})}
     graph = series(drive, R("r", flow=lambda e, i: i * (exp(e) - 1.0), parameters=values))
@@ -206,7 +202,7 @@ def test_a_linear_relation_has_readable_equations() -> None:
 
 
 def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten resistors used inversely, each in its own loop: the statements are traced twice, not eleven times."""
+    """Ten loops need two traces, not eleven."""
     graph, runs = Graph("many"), []
     for k in range(10):
         node = J1(f"node {k}")
@@ -220,7 +216,7 @@ def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_solution_at_zero_is_found_although_it_has_no_size() -> None:
-    """The only solution of sinh p = 0.7 p is p = 0; the rounding error of p does not count as a lost solution."""
+    """The only solution of sinh p = 0.7 p is p = 0."""
     law = {"output": lambda p: (exp(p) - exp(-p)) / 2, "energy": lambda p: (exp(p) + exp(-p)) / 2 - 1.0}
     drive = Sf("drive", lambda gain, p: gain * p, parameters={"gain": 0.7}, signals=["x.p"])
     result = simulate(series(I("x", **law), drive), 0.1, rtol=1e-8)

@@ -1,4 +1,4 @@
-"""Positions of constraints: the compiler differentiates them, and refuses an inconsistent Jacobian from the user."""
+"""Positions of constraints, which the compiler differentiates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from screws.scalars import array
 
 
 def weight(name: str, v, graph: Graph, start, mass=(1.0, 1.0), momentum=(0.0, 0.0)) -> Graph:
-    """Return a point mass in the plane at the 1-junction of its velocity; the C `name` stores the mass's position."""
     graph.connect(v, I(f"mass {name}", list(mass), initial=list(momentum)))
     return graph.connect(v, C(name, energy=lambda q: 9.81 * mass[1] * q[1], dimension=2, initial=list(start)))
 
@@ -20,7 +19,6 @@ def rod(q):
 
 
 def by_matrix(matrix, turned=False) -> Graph:
-    """Return a pendulum with a handwritten Jacobian."""
     graph, v = Graph("pendulum"), J1("v", dimension=2)
     weight("place", v, graph, (1.0, 0.0), (1.0, 3.0))
     along = MTF("J", matrix, signals=["place.q"], dimensions=(2, 1))
@@ -60,7 +58,6 @@ def test_the_right_jacobian_passes_whichever_way_the_arrow_points(turned):
 
 
 def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
-    """The trajectory is the same with either arrow; the rod keeps its length and does no work."""
     whole = simulate(by_matrix(lambda q: array([[q[0], q[1]]])), 1.0, progress=False)
     for turned in (False, True):
         derived = simulate(by_coordinates(turned), 1.0, progress=False)
@@ -70,7 +67,7 @@ def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
 
 
 def dumbbell() -> Graph:
-    """Return two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a is at rest."""
+    """Return two masses on one rod, which no constant matrix describes."""
     graph, a, b = Graph("dumbbell"), J1("a", dimension=2), J1("b", dimension=2)
     weight("place a", a, graph, (0.0, 0.0), (1.0, 1.0))
     weight("place b", b, graph, (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
@@ -87,8 +84,7 @@ def test_a_rod_between_two_masses_turns_evenly_while_it_falls():
 
 
 def test_two_conditions_of_one_position_and_scalar_coordinates():
-    """A mass held in both directions stays in place; one multiplier is half its weight, because its condition is 2 y = 0.8;
-    scalar coordinates need no dimension."""
+    """A mass is held in both directions, and one multiplier is half its weight, because its condition is 2 y = 0.8."""
     graph, v = Graph("pinned"), J1("v", dimension=2)
     weight("place", v, graph, (0.3, 0.4), (1.0, 2.0))
     pin = Constraint("pin", position=lambda q: array([q[0] - 0.3, 2.0 * q[1] - 0.8]), coordinates={"place.q": 2}, dimension=2)
@@ -102,7 +98,6 @@ def test_two_conditions_of_one_position_and_scalar_coordinates():
 
 
 def test_a_position_beside_a_foreign_flow_is_refused_without_a_matrix_too():
-    """A gap measured with reversed sign and coordinates at the wrong junctions are refused."""
     graph, a, b, gap = Graph("gap"), J1("a"), J1("b"), J0("gap")
     for name, v in (("a", a), ("b", b)):
         graph.connect(v, I(f"mass {name}", 1.0)).connect(v, C(f"x {name}", stiffness=1.0))

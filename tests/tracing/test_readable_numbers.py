@@ -1,4 +1,4 @@
-"""Numbers with many digits in printed equations: a common denominator does not enlarge them."""
+"""Numbers with many digits in printed equations, which a common denominator does not enlarge."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from bondgraph.export import state_equations
 
 
 def test_numbers_stay_of_the_size_that_they_have() -> None:
-    """The equations of three masses on one lever contain its ratios."""
     graph, v = Graph("levers"), J1("v")
     ratios = [0.6137219, 1.2098713, 0.33017]
     graph.connect(Se("u", 1.0), v).connect(v, I("m0", 1.0, initial=1.0))

@@ -1,4 +1,4 @@
-"""Switching elements beside redundant constraints: the motion follows one coordinate, and energy is conserved."""
+"""Switching elements beside redundant constraints, where the motion follows one coordinate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
 
 
 def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
-    """Return two bodies held at b = sin(a) by two constraints, which differ away from that curve; `unit` scales the masses."""
+    """Return two bodies held at b = sin(a) by two constraints; `unit` scales the masses."""
     graph, at = Graph("tied"), {name: J1(f"at {name}") for name in "ab"}
     for name, mass, position, velocity in (("a", A * unit, START, SPEED), ("b", B * unit, np.sin(START), SPEED * np.cos(START))):
         graph.connect(at[name], IC(name, inertia=lambda q, mass=mass: mass, position=position, velocity=velocity))
@@ -25,8 +25,9 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
 
 
 def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0):
-    """Return the position and velocity of a at `end`, found by SciPy, with friction limits `dry` at a and b and a `stop`
-    (position, restitution)."""
+    """Return the position and velocity of a at `end`, found by SciPy; `dry` are friction limits, `stop` is (position,
+    restitution).
+    """
 
     def rate(_, y):
         inertia, slope = A + B * np.cos(y[0]) ** 2, -2.0 * B * np.cos(y[0]) * np.sin(y[0])
@@ -46,8 +47,6 @@ def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=
 
 
 def braked(*places):
-    """Return a function that adds dry friction with the given limit at each body."""
-
     def add(graph, at):
         for name, limit in places:
             graph.connect(at[name], Friction(f"brake {name}", limit))
@@ -62,8 +61,6 @@ def stopped(graph, at):
 
 
 def locked(element):
-    """Return a function that adds a lock at b, which closes at 0.2 s."""
-
     def add(graph, at):
         graph.add_automaton(Automaton("lock", ("off", "on"), "off", Transition("off", "on", lambda t: t - 0.2, "time")))
         graph.connect(at["b"], element())
@@ -104,8 +101,6 @@ def test_elements_switch_in_a_loop_whose_constraints_repeat_each_other(case):
 
 
 def test_two_frictions_hold_such_a_loop_in_any_unit():
-    """Masses and limits in another unit do not change the motion: the bodies come to rest at the same position, and stay
-    there."""
     places = []
     for unit in (1e-9, 1e9):
         graph, at = tied(unit)
@@ -117,7 +112,6 @@ def test_two_frictions_hold_such_a_loop_in_any_unit():
 
 
 def driven(graph, at, place, speed):
-    """Command the speed of a body by a constraint."""
     slip = J0(f"slip {place}")
     graph.connect(at[place], slip).connect(slip, Sf(f"speed {place}", speed)).connect(slip, Constraint(f"drive {place}"))
     return graph

@@ -1,9 +1,7 @@
-"""Random dependent storage elements, algebraic loops and ideal constraints: the compiled equations equal the whole descriptor
-system.
+"""Random dependent storage elements, loops and ideal constraints, compared with the whole descriptor system N y' + M y = b.
 
-With all bond variables and states as unknowns of N y' + M y = b, three facts are checked. The rates satisfy every row along the
-motion; det(s N + M) is proportional to det(s - J), so the poles are the finite generalised eigenvalues with their multiplicity
-and no motion is missing; and models refused for lack of a unique solution have det(s N + M) = 0.
+The rates satisfy every row along the motion; det(s N + M) is proportional to det(s - J), so no motion is missing; and models
+refused for lack of a unique solution have det(s N + M) = 0.
 """
 
 from __future__ import annotations
@@ -25,11 +23,9 @@ from tests.inner.run import Bound
 
 BLOCKS, PER_BLOCK = 1, 45
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
-"""Values of s at which determinants are compared, 1/s."""
 
 
 MOST = 4
-"""Maximum number of mode combinations tested for a graph."""
 
 
 def compiled_or_refused(seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph) -> tuple[Compiled | None, str]:
@@ -57,7 +53,6 @@ def named_in(error: ModelError, modes: Mapping[str, str]) -> bool:
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
-    """Return every combination of the modes of all automata."""
     names = [automaton.name for automaton in model.automata.values()]
     states = itertools.product(*(automaton.states for automaton in model.automata.values()))
     return [dict(zip(names, combination, strict=True)) for combination in states]
@@ -70,7 +65,6 @@ def jacobian(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 def unknowns(compiled: Compiled, system: Descriptor, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return all bond variables and states from the compiled model."""
     env, y = compiled.evaluate(0.0, x, None, m), np.zeros(system.size)
     for bond in compiled.model.bonds:
         for kind, name in (("e", "effort"), ("f", "flow")):
@@ -166,7 +160,7 @@ def test_the_ledger_closes_over_a_short_run(seed: int) -> None:
 
 
 def test_finite_generalised_eigenvalues_are_the_poles() -> None:
-    """Eigenvalues themselves agree where the pencil is small enough to be well conditioned."""
+    """The pencils are small enough to be well conditioned, so the eigenvalues themselves agree."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))
@@ -187,7 +181,7 @@ def by_parts(value: complex) -> tuple[float, float]:
 
 
 def test_constraint_is_stabilised_as_written() -> None:
-    """Two masses are held together: h decays with the double pole -5, and the masses continue with their common momentum."""
+    """Two masses are held together, and h decays with the double pole -5."""
     graph, a, b, gap = Graph("pair"), J1("a"), J1("b"), J1("gap")
     force = J0("force")
     graph.connect(a, I("m1", 2.0, initial=2.0)).connect(b, I("m2", 3.0, initial=3.0))

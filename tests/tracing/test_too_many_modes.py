@@ -1,5 +1,4 @@
-"""If a part has too many mode combinations to be solved one by one, the message names the limit and the part's automata; its
-advice works."""
+"""Parts with too many mode combinations to be solved one by one, whose message names the limit and the automata."""
 
 from __future__ import annotations
 
@@ -9,7 +8,6 @@ from bondgraph import J0, J1, Friction, Graph, I, ModelError, R, Se
 
 
 def row(blocks, softly=False, curved=True):
-    """Return blocks in a row with dry friction between neighbours and at both ends, through dampers if `softly`."""
     graph, v = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)]
     for i in range(blocks):
         graph.connect(v[i], I(f"m{i}", energy=lambda p: p * p / 2 + p**4) if curved else I(f"m{i}", 1.0))

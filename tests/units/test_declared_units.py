@@ -1,4 +1,4 @@
-"""Models whose numbers have units agree with the same models in SI: runs, changes, sweeps, sensitivities, and printed output."""
+"""Models whose numbers have units, which agree with the same models in SI."""
 
 from __future__ import annotations
 
@@ -50,11 +50,9 @@ CASES = {
     "dry": (P(2000.0, "mN"), 2.0), "supply": (P(30.0, "l/min"), 5e-4), "pipe": (P(0.3, "bar min/l"), 1.8e9),
     "tank": (P(1.0, "l/bar"), 1e-8), "room": (P(20.0, "degC"), 293.15), "wall": (P(3.0, "kK^2/kW"), 3000.0),
 }  # fmt: skip
-"""Numbers as an engineer writes them, and in SI."""
 
 
 def plant(which: int) -> Graph:
-    """Return a motor with a rack, a hydraulic tank and a wall; `which` selects the column of `CASES`."""
     v = {name: pair[which] for name, pair in CASES.items()}
     graph, loop = Graph("plant"), J1("loop", domain="electrical")
     graph.connect(Se("u", v["u"]), loop).connect(loop, R("r", v["r"])).connect(loop, C("c", capacitance=v["c"]))
@@ -92,7 +90,6 @@ def circuit(capacitance: Parameter | float, resistance: Parameter | float = 1.0)
 
 
 def test_a_bare_number_counts_in_the_unit_of_the_declaration() -> None:
-    """The declared unit applies to changes, sweeps and sensitivities; a `Parameter` has its own unit."""
     given, si = circuit(P(20.0, "mF")).compile(progress=False), circuit(0.02).compile(progress=False)
     expected = si.simulate(0.05, parameters={"c.capacitance": 0.04}, progress=False).final["c.q"]
     for change in (40.0, P(40.0, "mF"), P(0.04, "F"), P(40000.0, "uF")):
@@ -181,8 +178,6 @@ def of_blocks(*blocks: Element) -> Graph:
 
 
 def test_blocks_take_units() -> None:
-    """Times, angles and limits have units; the clock of a sampled block is in s."""
-
     def wave(which: int) -> Graph:
         numbers = [(P(60.0, "rpm"), P(90.0, "deg"), P(10.0, "ms"), P(-1.0, "kN")), (2 * PI, PI / 2, 0.01, -1000.0)][which]
         top, angles = [(P(0.0005, "kN"), P([-90.0, 90.0], "deg")), (0.5, [-PI / 2, PI / 2])][which]
@@ -204,7 +199,6 @@ def test_blocks_take_units() -> None:
 
 
 def test_a_result_in_a_unit_of_its_own() -> None:
-    """A block whose result is declared in degrees applies its limits in degrees."""
     limiter = signals.limiter("l", "a.y", P(-0.5 * PI, "rad"), 90.0, unit="deg")
     result = of_blocks(signals.sine("a", 100.0, unit="deg"), limiter).simulate(6.0, samples=0.1, progress=False)
     assert result["l.y"].max() == 90.0 and result["l.y"].min() == -90.0 and result["a.y"].max() > 99.0
@@ -225,7 +219,7 @@ def test_parameters_of_formulas_are_converted_to_si() -> None:
 
 
 def test_ranges_are_those_of_the_converted_number() -> None:
-    """Limits are compared in SI: a stick limit of 600 mN is above a limit of 0.5 N, but a stick limit of 400 mN is refused."""
+    """A stick limit of 600 mN is above a limit of 0.5 N, but one of 400 mN is refused."""
     sliding = J1("v", domain="translation")
     graph = Graph("g").connect(sliding, I("m", mass=1.0))
     assert graph.connect(sliding, Friction("f", P(0.5, "N"), stick_limit=P(600.0, "mN"))).freeze()

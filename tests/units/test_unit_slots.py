@@ -1,4 +1,4 @@
-"""Every number that an element, a block or a part takes has an expected unit, or is listed here with a reason."""
+"""Numbers that an element, a block or a part takes, each with an expected unit or a reason to have none."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ WORDS = {
     "update",
     "port",
 }
-"""Arguments that are formulas or not numbers."""
 FREE = {
     "nominal": "a hint of size, in the unit of the state",
     "initial": "of a storage its unit is checked too; else of a block whose input may be anything",
@@ -111,8 +110,7 @@ FREE = {
     "pwm.duty": "the path of a signal", "Friction.backward": "a formula",
     "rows": "as curve.values", "columns": "as curve.values",
 }  # fmt: skip
-"""Arguments whose numbers have no expected unit, by `argument` or `Function.argument`, with the reason; a `Parameter` is
-converted to SI."""
+"""Arguments whose numbers have no expected unit, with the reason."""
 
 LINEAR = {"electrical": ("capacitance", "elastance", "inertia", "inductance", "resistance", "conductance"),
           "translation": ("compliance", "stiffness", "mass", "damping"), "hydraulic": ("inertance",)}  # fmt: skip
@@ -244,12 +242,10 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
-"""Numeric argument of an element or block -> function that makes the element or block with a given value, if necessary at a
-junction."""
+"""Numeric arguments, each with a function that makes the element or block with a given value."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
-    """Return `Function.argument` for all numbers with an expected unit."""
     free = WORDS | FREE.keys()
     named = {f"{function.__name__}.{name}": name for name in inspect.signature(function).parameters}
     return {full for full, name in named.items() if name not in free and full not in free}
@@ -335,7 +331,7 @@ PLAIN = {
     "face",
     "start",
 }
-"""Arguments of parts without a unit: those that are not numbers, and numbers such as a quaternion, a colour or a scale."""
+"""Arguments of parts without a unit, such as a quaternion, a colour or a scale."""
 WITHOUT_UNIT = {
     "joint_graph.frame_a": "a pose (4, 4)", "joint_graph.frame_b": "a pose (4, 4)",
     "planar_body.place": "lengths and an angle",
@@ -343,7 +339,6 @@ WITHOUT_UNIT = {
     "chain_graph.position": "by the kinds of the joints", "chain_graph.velocity": "by the kinds of the joints",
     "chain_graph.stop_stiffness": "by the kinds of the joints", "chain_graph.stop_dissipation": "by the kinds of the joints",
 }  # fmt: skip
-"""Numeric arguments of parts that have no single unit."""
 PARTS = [
     "BodyInertia",
     "Compliant",
@@ -405,7 +400,6 @@ OTHERS = {
     "torque",
     "wrench",
 }
-"""Names of `screwbond.models` that join or show parts, or run models."""
 
 
 def units_of(part: Any) -> dict[str, str]:

@@ -1,2 +1,1 @@
-"""Independent NumPy versions of error control and event detection, with array operations: machine code must agree with them bit
-for bit."""
+"""Independent NumPy versions of error control and event detection, with which machine code must agree bit for bit."""

@@ -1,11 +1,8 @@
-"""Balancing of couplings between states: balanced scales and the fastest rate of each state from the Jacobian of the rates.
+"""Balancing of couplings between states, the reference for the machine code in `balancing`.
 
-An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
-state with the couplings out of it; for reciprocal couplings, the energy gives the ratios of these scales. Nothing here depends on
-units: with states in other units, x -> d x, the scales become d s and the rates are unchanged, bitwise if d is a power of two.
-Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
-
-This module is the reference for the machine code in `balancing`.
+An entry B_ij > 0 means that state j drives state i. Within a strong component, scales s balance the couplings into each state
+with those out of it (E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960). With states in other units, x -> d x,
+the scales become d s and the rates are unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Coupling structures by graph algorithms on lists: machine code must find the same components and ears in the same order."""
+"""Coupling structures by graph algorithms on lists, with the same components and ears in the same order as in machine code."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ Item = TypeVar("Item")
 
 
 def _grouped(items: list[Item], group: np.ndarray, count: int) -> list[list[Item]]:
-    """Group items (k,) by their ascending `group` (k,), below `count`."""
     ends = np.cumsum(np.bincount(group, minlength=count)).tolist()
     return [items[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the strong components of the graph with edges j -> drives[j], equivalently driven_by[i] -> i, drivers first
-    (Kosaraju's algorithm)."""
+    """Return the strong components of the graph with edges j -> drives[j], drivers first (Kosaraju's algorithm)."""
     seen: set[int] = set()
     finished = [state for start in range(len(drives)) for state in _depth_first(start, drives, seen)]
     seen.clear()
@@ -30,7 +28,6 @@ def strong_components(drives: Sequence[Sequence[int]], driven_by: Sequence[Seque
 
 
 def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> list[int]:
-    """Return the unseen nodes reached from a node, including the node itself, in post-order."""
     finished: list[int] = []
     path = [] if start in seen else [(start, iter(edges[start]))]
     seen.add(start)
@@ -50,9 +47,10 @@ def _depth_first(start: int, edges: Sequence[Sequence[int]], seen: set[int]) -> 
 def ear_decomposition(
     part: Sequence[int], drives: Sequence[Sequence[tuple[int, int]]]
 ) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Return the ears of a strong component: each is a shortest path from a state of the earlier ears back to such a state, given
-    as its start and its steps (state, coupling that leads there). `drives` lists these steps from each state within its
-    component."""
+    """Return the ears of a strong component, each given as its start and its steps (state, coupling that leads there).
+
+    Each ear is a shortest path from a state of the earlier ears back to such a state.
+    """
     ears = []
     reached = {part[0]}
     queue = deque(reached)
@@ -72,7 +70,6 @@ def ear_decomposition(
 def _shortest_ear(
     first: tuple[int, int], drives: Sequence[Sequence[tuple[int, int]]], reached: set[int]
 ) -> list[tuple[int, int]]:
-    """Return the shortest path from the step `first` to a state that is `reached`, including that step."""
     steps, predecessor, queue = {first[0]: first}, {first[0]: -1}, deque([first[0]])
     while queue:
         state = queue.popleft()
@@ -90,7 +87,6 @@ def _shortest_ear(
 
 
 def structure_by_lists(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Analyse n states with these couplings (k,)."""
     by_row = np.argsort(rows, kind="stable")
     drivers = _grouped(columns[by_row].tolist(), rows[by_row], n)
     parts = strong_components(_grouped(rows.tolist(), columns, n), drivers)

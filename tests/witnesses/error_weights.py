@@ -1,11 +1,8 @@
-"""Error weights of states, independent of units: running sizes, natural scales and rounding noise.
+"""Error weights of states, independent of units: w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i.
 
-    w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
-
-`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
-(`rounding_noise`) times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error does not
-count.
+`size` is the largest |x_i| so far; `floor` is a fraction of the natural scale, or the user's `atol`; `noise` is the measured
+rounding of the rates times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error
+does not count.
 """
 
 from __future__ import annotations
@@ -46,16 +43,15 @@ class Weights:
 
     @property
     def known(self) -> np.ndarray:
-        """Return the size (n,) of each state: its largest value so far, or its natural scale if that is larger."""
+        """Return the size (n,) of each state, or its natural scale if that is larger."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the sizes with the states x of a run."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment; its scales are new if its modes are new, or if a state has no scale yet."""
+        """Begin a segment, with new scales if its modes are new or if a state has no scale yet."""
         self.see(x)
         if not self._remember(m) or not self.known.all():
             self.refresh(t, x, m)
@@ -75,16 +71,16 @@ class Weights:
         return column_scales(self._bound, t, x, m, columns, rates, self._longest)
 
     def _remember(self, m: np.ndarray) -> bool:
-        """Return True if the run has already begun a segment in these modes."""
         seen = m.tobytes() in self._seen
         if not seen:
             self._seen.append(m.tobytes())
         return seen
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding error relative to the energy scale, or zero, as for a motion
-        that a symmetry forbids. A state without energy of its own, such as a free angle, is at rest if all states with energy
-        that drive it are."""
+        """Return True if all energy that a state has had is rounding error, or zero.
+
+        A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
+        """
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.known, m)
@@ -100,9 +96,9 @@ class Weights:
         return self._energy_per_square(state, t, x, m) * (self.size[state] * self.size[state]) < rules.ZERO_ENERGY * self.energy
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the energy of a storage element for a change of one state at x, divided by the square of the change; 0 if no
-        energy has an even part. Try increasing changes, as the energy of a small change is lost in the rounding of other
-        energies."""
+        """Return the energy for a change of one state at x, divided by the square of the change; 0 if no energy has an even
+        part.
+        """
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self.squares[:] = m, -1.0
         if self.squares[state] < 0.0:
@@ -136,8 +132,9 @@ class Weights:
         self.floor[self._n :] = max(self.energy, self.spread)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
-        the rounding of the rates."""
+        """Refresh the scales after rejected steps of length h, and test whether the tolerance `relative` is below the
+        rounding of the rates.
+        """
         self.refresh(t, x, m)
         if self.noise.any():
             self.boost = min(2.0 * self.boost, rules.MAX_NOISE_GAIN)
@@ -152,7 +149,6 @@ class Weights:
         )
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure the noise again after long use."""
         self.boost = max(0.5 * self.boost, 1.0)
         self._measure_noise(t, x, m, h, relative, implicit)
 
@@ -164,11 +160,8 @@ class Weights:
         return np.where(np.isfinite(change), change, 0.0)
 
     def _driven_noise(self, at: tuple[float, np.ndarray, np.ndarray], noise: np.ndarray, h: float, relative: float) -> np.ndarray:
-        """Return the noise (n,) that states get from the noise of their drivers within the longest step, where it is significant.
-
-        Noise bounds no step, however long, where a state is at rest, such as a position that a symmetry holds at zero, or where
-        the noise comes from a driver at rest, such as the spin that rounding gives to a body in flight; a driver is also at rest
-        if its own noise since the start of the run may explain its value.
+        """Return the noise (n,) that states get from their drivers within the longest step, where neither the state nor the
+        driver is at rest.
         """
         couplings, longest = self._bound.jacobian_couplings(*at), max(h, self._longest)
         rows, columns = couplings.structure.rows, couplings.structure.columns
@@ -185,7 +178,6 @@ class Weights:
         return np.where(rest, driven, np.fmin(driven, rules.MAX_DRIVEN * magnitude / longest))
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
-        """Measure the noise; keep it only if it matters for a step of length h. Implicit methods damp fast states."""
         n = self._n
         sigma = rounding(self._bound, t, x, m, self.known, self._longest)
         with np.errstate(all="ignore"):
@@ -213,5 +205,5 @@ class Weights:
 
 
 def _ordered_sum(values: np.ndarray) -> float:
-    """Return the sum of values (k,) in sequence, as machine code adds them; NumPy adds pairwise."""
+    """Return the sum of values (k,) in sequence, as machine code adds them, not pairwise as NumPy does."""
     return float(np.add.accumulate(values)[-1]) if len(values) else 0.0

@@ -1,4 +1,4 @@
-"""Independent event detection with array operations: which guards are positive, or about to be, beyond their rounding errors."""
+"""Independent event detection: which guards are positive, or about to be, beyond their rounding errors."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ _LOOKS = 1 + int(np.log(MAX_LOOK_AHEAD / MIN_LOOK_AHEAD) / np.log(RATIO))
 
 
 class FiringGuards(GuardHistory):
-    """Guards of one run, and which of them fire."""
-
     def __init__(self, bound: Bound, span: float):
         super().__init__(bound, span)
         self.guard_sizes = np.zeros(len(bound.program.transitions))
         """Largest magnitude so far of each guard (k,) at events of the run."""
 
     def firing_guards(self, t: float, x: np.ndarray, m: np.ndarray, probe: float) -> np.ndarray:
-        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero up to rounding and grow along the motion.
-        If the mode contradicts itself by then, include the guards that resolve the contradiction.
+        """Find the guards (k,) that are positive and stay so for `probe` s, or are zero up to rounding and grow along the
+        motion.
 
-        The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, but a body
-        that turns back before leaving bounces.
+        The positive guard of a bounce fires unless it is falling below zero, so that a body that leaves is not thrown back.
         """
         active, shift, was = self._active(m), self._instant(t), self._bound.guards(t, x, m)
         start, here = t + shift, x  # after jumps at this time
@@ -52,8 +49,7 @@ class FiringGuards(GuardHistory):
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if a transition leads into its own state and reverses the rate of its guard, as an impact does, unlike a
-        mark or a kick; resets are tried once, at states around x."""
+        """Return True if a transition leads into its own state and reverses the rate of its guard, as an impact does."""
         if self.bounces[index] < 0:
             self.bounces[index] = self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
@@ -76,13 +72,11 @@ class FiringGuards(GuardHistory):
         return self._ahead(t, x, self._bound.p, m, steps)
 
     def _ahead(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return guards as `ahead` does, from states (n,) or (s, n) at parameters (p,) or (s, p)."""
         guards = self._bound.program.guards
         assert guards is not None
         return guards.many(self._bound.clock(t + steps), self._states(t, x, p, m, steps), p, m)
 
     def _states(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Return states (s, n) after the times `steps` (s,), in seconds, along the motion, to second order (Heun)."""
         h, kernel = steps[:, None], self._bound.program.rates
         rates = kernel.many(np.full(len(steps), self._bound.clock(t)), x, p, m)
         return x + 0.5 * h * (rates + kernel.many(self._bound.clock(t + steps), x + h * rates, p, m))
@@ -90,10 +84,8 @@ class FiringGuards(GuardHistory):
     def _growing(
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
-        """Find the guards among the `candidates` that grow, by the shortest look-ahead in which they change by more than their
-        rounding errors; guards of bounces may fall before that, but not below zero.
-
-        A guard that neither moves nor has a rounding error is constant here: later it can only jump, which is a later event.
+        """Find the guards among the `candidates` that grow, by the shortest look-ahead in which they change by more than
+        their rounding errors.
         """
         growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
@@ -126,7 +118,7 @@ class FiringGuards(GuardHistory):
         return rounding_error(changes, soon - now[:, None])
 
     def _accumulated(self, errors: np.ndarray) -> np.ndarray:
-        """Return accumulated rounding errors of guards (k,) at a point of a run, except for bounces and ends of the run."""
+        """Return accumulated rounding errors of guards (k,), except for bounces and ends of the run."""
         ends = np.array([edge.error is not None for edge in self._bound.program.transitions], dtype=bool)
         most = ACCUMULATED * np.fmax(errors, self.guard_sizes * (MARGIN * PERTURBATION))
         return np.where(ends | (self.bounces == 1), errors, most)
@@ -139,7 +131,7 @@ class FiringGuards(GuardHistory):
         return 4.0 * PERTURBATION * (abs(self._bound.origin) + abs(t)) + MIN_LOOK_AHEAD * self.span
 
     def _noise(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, now: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,) for states of `sizes` (n,), at later times only."""
+        """Return the rounding error of each guard (k,) for states of `sizes` (n,)."""
         kernel = self._bound.program.guards
         assert kernel is not None
         times = self._bound.clock(t + (abs(self._bound.origin) + abs(t)) * self.later)

@@ -1,9 +1,7 @@
-"""Natural scales of states, from rates and their Jacobian: the size above which a state matters through its couplings to other
-states.
+"""Natural scales of states, the sizes above which states matter through their couplings to other states.
 
 A state at zero has no size yet to compare errors with. Its source gives it a scale: the rate of the state, or the scale of a
-coupled state, divided by the fastest rate at which the state is coupled. Propagated from state to state, scales decay along weak
-couplings, as the states do. With states in other units, the scales change as the states do.
+coupled state, divided by the fastest rate at which the state is coupled.
 """
 
 from __future__ import annotations
@@ -18,9 +16,7 @@ from tests.witnesses import balancing as reference
 def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Return the scale of each state (n,), in its unit; 0 where nothing drives it.
 
-    Parameters
-    ----------
-    t, x, m : time, state and modes of the run; size : largest size of each state so far (n,); longest : longest step, s.
+    `size` (n,) is the largest size of each state so far, and `longest` is the longest step, s.
     """
     with np.errstate(all="ignore"):
         scales = _propagated_scales(bound, t, x, m, size, longest)
@@ -38,8 +34,7 @@ def natural_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: n
 def column_scales(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray, longest: float
 ) -> np.ndarray:
-    """Return scales for changes of the states at x, `columns` (k, n) with `rates` (k, n), propagated along the couplings; 0 where
-    nothing drives a state."""
+    """Return scales for changes of the states at x, `columns` (k, n) with `rates` (k, n); 0 where nothing drives a state."""
     with np.errstate(all="ignore"):
         couplings = bound.jacobian_couplings(t, x, m)
         speed = _fastest_rates(couplings, longest)
@@ -48,8 +43,9 @@ def column_scales(
 
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
-    """Return for each state the larger of its rate now and its rate a fraction of its own time 1 / speed later, when its source
-    may have begun to act. Over longer times the other states cannot be held fixed."""
+    """Return the larger of each state's rate now and its rate a fraction of its own time 1 / speed later, when its source may
+    have begun to act.
+    """
     largest = np.abs(bound.rates(t, x, m))
     ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))
@@ -62,7 +58,6 @@ def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: n
 
 
 def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Return scales from the rates and couplings at one state."""
     couplings = bound.jacobian_couplings(t, x, m)
     speed = _fastest_rates(couplings, longest)
     scales = np.fmax(size, _source_rates(bound, t, x, m, speed) / speed)
@@ -70,7 +65,6 @@ def _propagated_scales(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, siz
 
 
 def _fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Return the fastest rate at which each state is coupled (n,), 1/s. The rate is at least 1 / longest, in case couplings are
-    slow or entries happen to vanish here."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s, but at least 1 / longest."""
     fastest = reference.fastest(couplings)
     return np.fmax(np.where(fastest < np.inf, fastest, 0.0), 1.0 / longest)

@@ -1,10 +1,8 @@
 """Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding errors.
 
-Along a line of states some 2^-45 of their size apart, the rates are smooth to far below their own rounding errors. Third and
-fourth differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial
-weights). The result includes the rounding inside the formulas and the rounding of their states. Rounding of numbers much larger
-than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
-differences far smaller than the third.
+Along a line of states some 2^-45 of their size apart, third and fourth differences remove the smooth part of the rates;
+independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights). Coarser rounding, of numbers much
+larger than the states, shows only at larger distances.
 """
 
 from __future__ import annotations
@@ -16,8 +14,9 @@ from tests.inner.run import rounding_noise as rules
 
 
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), per second in their
-    units; `size` (n,) are the sizes of the states, `longest` is the longest step, s."""
+    """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), per second in
+    their units.
+    """
     scales = np.fmax(np.abs(x), size)
     sigma = np.zeros(len(x) + bound.quadratures)
     for span in rules.SPANS:

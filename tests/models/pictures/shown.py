@@ -29,8 +29,6 @@ SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"
 
 
 def script(name: str) -> Callable[[], Result]:
-    """Return a function that runs one of the example scripts."""
-
     def run() -> Result:
         result: Result = runpy.run_path(str(SCRIPTS / f"{name}.py"))["run"]
         return result
@@ -39,39 +37,32 @@ def script(name: str) -> Callable[[], Result]:
 
 
 def eggs() -> Scene:
-    """Return the scene of two eggs that collide."""
     return scene_of(simulate(two_body_graph(read_scenario("tests/models/data/S1a.json")), 0.06, samples=5e-4, progress=False))
 
 
 def delta() -> Scene:
-    """Return the scene of a delta robot; its reference motion is shown beside its motion."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return tracking_scene(track(DeltaParameters.fit(), motion, samples=5e-3))
 
 
 def hand() -> Scene:
-    """Return the scene of three fingers with a ball: 76 bonds and folded nested graphs."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
 def maze() -> Scene:
-    """Return the scene of a ball in a maze, with eight events in 45 s."""
     return maze_scene(run_maze(MazeParameters(), progress=False))
 
 
 def table() -> Result:
-    """Run an arm of three joints that touches a table."""
     return simulate(arm()[1], 0.6, progress=False)
 
 
 def heap() -> Result:
-    """Run falling boxes, which no bonds connect, by time stepping."""
     graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
     return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 
 def gripper() -> Result:
-    """Run fingers that grip a disc, by time stepping with rigid contacts."""
     return runs()["coulomb"]
 
 
@@ -87,4 +78,3 @@ SHOWN: dict[str, tuple[Callable[[], Result | Scene], str]] = {
     "heap": (heap, "box 0.twist"),
     "gripper": (gripper, "y spring.effort"),
 }
-"""Name of a model -> function that returns its run, and a quantity that changes."""

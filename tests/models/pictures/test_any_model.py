@@ -1,5 +1,4 @@
-"""Scenes of models without pictures of their own: an arm on a table, a pendulum of bodies and joints, and springs. Their
-contents follow from the result alone."""
+"""Scenes of models without pictures of their own, whose contents follow from the result alone."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ def at(x: float, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def arm() -> tuple[Chain, Graph]:
-    """Return three links of 0.4, 0.3 and 0.2 m that turn about y above a table; the last link carries a ball."""
     links, x = [], 0.0
     for k, length in enumerate((0.4, 0.3, 0.2)):
         body = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (length, 0.0, 0.0))
@@ -43,7 +41,6 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links are where the product of exponentials puts them, the tip's contact has frames and a force, and z points up."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)
@@ -123,7 +120,7 @@ def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
 
 
 def test_the_box_of_an_inertia() -> None:
-    """The edges a, b, c of the uniform box satisfy I = m / 12 (b^2 + c^2, ...) about rotated axes."""
+    """The edges a, b and c of the uniform box satisfy I_x = m / 12 (b^2 + c^2), and likewise about y and z, in rotated axes."""
     edges, turn = (
         np.array([0.1, 0.2, 0.4]),
         pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (0, 0, 0))[:3, :3],
@@ -145,7 +142,6 @@ def test_a_visual_of_triangles_is_placed_and_scaled() -> None:
 
 
 def test_a_pose_of_the_users_own_is_a_frame() -> None:
-    """A signal (4, 4) that is a pose becomes a frame; any other matrix does not."""
     graph = Graph("frames")
     turning = Op("pose", lambda t: np.eye(4) + 0.0 * t, "H")
     other = Op("matrix", lambda t: 2.0 * np.eye(4) + 0.0 * t, "A")

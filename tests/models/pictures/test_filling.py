@@ -41,8 +41,6 @@ def pose_at(result, name, k=-1):
 
 
 def fits_together(scene: Scene) -> None:
-    """Assert that frames lie on their solids, the gap apart, that normals are opposite, and that forces push along the
-    normals."""
     for touch in scene.contacts:
         (i, j), (c1, c2) = touch.solids, touch.frames
         apart = np.sum((c2[:, :3, 3] - c1[:, :3, 3]) * c1[:, :3, 2], axis=1)
@@ -63,12 +61,10 @@ def eggs():
 
 @pytest.fixture(scope="module")
 def robot():
-    """Run a delta robot of rigid bodies, none of which has a surface."""
     return test_joints_delta.robot().simulate(0.01, samples=0.005, progress=False)
 
 
 def nested_trough():
-    """Return a bar across a trough, in contact at two places, inside a nested graph."""
     inner, floor = Graph("cell"), ground("floor", surface=TROUGH)
     bar = rigid_body(
         "bar",
@@ -108,7 +104,6 @@ def test_two_eggs(eggs) -> None:
 
 
 def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
-    """In a nested graph, bodies and contacts are named by their full paths, and both contacts refer to the same two solids."""
     result = trough[1]
     scene = scene_of(result)
     assert [solid.name for solid in scene.solids] == ["cell.floor", "cell.bar", "floor"]
@@ -133,7 +128,6 @@ def test_intervals_of_contact_end_with_the_samples(trough) -> None:
 
 
 def test_grounds_at_one_place_are_told_apart() -> None:
-    """Two bodies rest at the same pose: the contact's connections, not its values, determine the touched body."""
     graph = Graph("two grounds")
     ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.0601))
     small, large = ground("small", surface=sphere(0.01)), ground("large", surface=sphere(0.04))
@@ -145,7 +139,6 @@ def test_grounds_at_one_place_are_told_apart() -> None:
 
 
 def test_a_delta_robot_of_rigid_bodies(robot) -> None:
-    """Eight bodies without surfaces appear as frames where the result puts them, and as boxes of equal inertia."""
     scene = scene_of(robot)
     assert not scene.contacts and len(scene.frames) == 8
     found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}
@@ -196,7 +189,6 @@ def test_a_scene_of_frames_alone_is_drawn(robot, tmp_path) -> None:
 
 
 def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
-    """A circuit has no bodies: plots are drawn, but pictures of bodies are refused with a reason and not written."""
     graph, node = Graph("rc"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, R("r", 1.0)).connect(node, C("c", stiffness=1.0))
     scene = scene_of(compile_model(graph).simulate(1.0, progress=False))
@@ -229,7 +221,6 @@ LAWS = (
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
-    """The scene shows the contact's frames, force, times and energies; the sum of the energies is constant."""
     graph = dropped(law)
     result = compile_model(graph).simulate(0.4, samples=0.004, rtol=1e-9, progress=False)
     scene = scene_of(result)
@@ -258,7 +249,7 @@ def test_a_movie_of_bounces(tmp_path) -> None:
 
 
 def test_a_contact_in_steps_of_time_is_seen() -> None:
-    """A ball slides on the floor: the forces of the time steps are N upwards and mu N against its motion."""
+    """The forces on a ball that slides on the floor are N upwards and mu N against its motion."""
     graph, (h, mu) = dropped(Rigid(0.3), None), (1e-3, 0.3)
     scene = scene_of(stepper(graph, inertia="full").simulate(0.2, step=h, progress=False))
     (touch,) = scene.contacts
@@ -281,7 +272,6 @@ def test_a_contact_that_a_result_does_not_have() -> None:
 
 
 def test_energies_bear_the_names_of_their_domain():
-    """A coil stores magnetic energy, a capacitor electric energy, and a mass on a motor kinetic energy."""
     loop, shaft = J1("loop", domain="electrical"), J1("shaft", domain="rotation")
     graph = Graph("motor").connect(Se("battery", 12.0), loop).connect(loop, I("coil", inductance=0.1))
     graph.connect(loop, C("capacitor", capacitance=0.5)).connect(loop, GY("motor", ratio=0.2)).connect(graph["motor"], shaft)

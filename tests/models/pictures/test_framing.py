@@ -20,13 +20,11 @@ STILL = np.zeros((101, 3))
 
 
 def box(name: str, edge: float, *place: float, way: float = 0.0, **fields: object) -> Solid:
-    """Return a cube that moves along x."""
     places = STILL + np.array(place) + np.outer(way * T, [1.0, 0.0, 0.0])
     return Solid(name, unrotated_poses(places), cuboid((edge, edge, edge)), look=Look.OPAQUE, **fields)  # type: ignore[arg-type]
 
 
 def seen(scene: Scene) -> tuple[list[str], np.ndarray]:
-    """Return the names of the solids that a camera sees, and the solids' bounding box, (2, 3)."""
     meshes = [scene.mesh(i) for i in range(len(scene.solids))]
     indices = in_view(scene, meshes)
     points = outline(scene, meshes, indices)
@@ -55,7 +53,6 @@ def test_a_camera_sees_arrows_frames_and_what_is_touched() -> None:
 
 
 def test_a_lasting_force_is_seen_after_an_impact() -> None:
-    """A force of 5 N that lasts has a visible arrow, and a force of 400 N for 10 ms has a truncated arrow."""
     newtons = np.where(abs(T - 0.3) < 0.006, 400.0, np.where(T > 0.3, 5.0, 0.0))
     force = Force(STILL, np.outer(newtons, [0.0, 0.0, 1.0]))
     scene = Scene("landed", T, (box("ball", 0.1, 0.0, 0.0, 0.0),), forces=(force,))
@@ -73,7 +70,6 @@ def test_a_lasting_force_is_seen_after_an_impact() -> None:
 
 
 def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
-    """Six labels belong to points 6 px apart, each on its own body, next to a large body."""
     labels = [Label("C", str(k), (100.0 + 6.0 * k, 100.0), (1.0, 0.0), on=(k,)) for k in range(6)]
     own = [np.array(k.at) + 4.0 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) for k in labels]
     wall = np.array([(95.0, 110.0), (200.0, 110.0), (200.0, 300.0), (95.0, 300.0)])
@@ -91,7 +87,6 @@ def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
 
 
 def test_a_link_is_drawn_once_and_the_base_has_a_stand() -> None:
-    """A link with a visual, a surface and a port shows only its visual; the base shows only the stand."""
     body, at = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.eye(4)
     look = Visual(box=(0.4, 0.05, 0.05), position=(0.2, 0.0, 0.0), colour="#112233")
     link = Link("upper", revolute((0, 1, 0)), body, at, surface=sphere(0.03), visual=look)

@@ -1,8 +1,4 @@
-"""Legibility of pages on a desktop and on a phone: letters of at least 9 px, no overlapping labels, well-used panes, small
-values.
-
-The page's own projection and canvas give the positions of bodies and labels.
-"""
+"""Legibility of pages on a desktop and on a phone, with letters of at least 9 px and no overlapping labels."""
 
 from __future__ import annotations
 
@@ -24,25 +20,22 @@ from tests.models.pictures.test_pages import curve_of, data_of
 SIZES = {1300: 850, 390: 844}
 LETTERS = """(() => { const scale = drawing.getScreenCTM().a;
     return Math.min(...[...drawing.querySelectorAll('text')].map(n => scale * parseFloat(getComputedStyle(n).fontSize)))})()"""
-"""Size of the smallest letters of the drawing, px."""
 OVERLAPS = """(() => { const boxes = [...drawing.querySelectorAll('text')].filter(n => n.textContent.trim())
     .map(n => [n.textContent, n.getBoundingClientRect()]), found = [];
   boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
     const x = Math.min(p.right, q.right) - Math.max(p.left, q.left), y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
     if (x > 2 && y > .35 * Math.min(p.height, q.height)) found.push([a, b]); }));
   return found})()"""
-"""Pairs of overlapping labels in the drawing."""
 SHARE = """(() => { const pane = drawing.getBoundingClientRect(), seen = b => b.right > pane.left && b.left < pane.right
     && b.bottom > pane.top && b.top < pane.bottom;
   const boxes = [...drawing.querySelectorAll('text, path.line')].map(n => n.getBoundingClientRect()).filter(seen);
   const span = (low, high, from, to) => (Math.min(to, Math.max(...high)) - Math.max(from, Math.min(...low))) / (to - from);
   return Math.max(span(boxes.map(b => b.left), boxes.map(b => b.right), pane.left, pane.right),
     span(boxes.map(b => b.top), boxes.map(b => b.bottom), pane.top, pane.bottom))})()"""
-"""Fraction of the pane's width or height that the drawing fills, whichever is larger."""
+"""Fraction of the pane's width or height that the drawing fills, whichever fraction is larger."""
 
 
 def ladder(sections: int) -> Graph:
-    """Return a flat ladder of resistors and capacitors between a source and an open end, with 4 n + 1 nodes."""
     graph, before = Graph(f"ladder of {sections}"), Se("source", 10.0)
     for k in range(sections):
         line, node = J1(f"line {k}"), J0(f"node {k}")
@@ -61,7 +54,6 @@ def window() -> Iterator[Browser]:
 @needs_chromium
 @pytest.mark.parametrize("sections", [1, 8, 15, 37])
 def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Path) -> None:
-    """The graphs have 5, 33, 61 and 149 nodes."""
     path = page(simulate(ladder(sections), 0.1, progress=False)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)
@@ -102,24 +94,20 @@ def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Brow
 
 
 WHOLE_WORDS = "$('bond').scrollHeight <= $('bond').clientHeight + 1"
-"""True if the text line below the graph is not cut off."""
 TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
   canvases.fillText = function (text, x, y) {
     const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
     if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
     write.apply(this, arguments); };
   render(); canvases.fillText = write; return found; })()"""
-"""Labels of the scene: string, left end, vertical centre, width and font size, px."""
 BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
   const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
   return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
-"""Positions of all points of all solids, px."""
 SMALL_PRINT = """Math.min(...['legend', 'help', 'now', 'bond'].map($).filter(node => node.checkVisibility())
   .map(node => parseFloat(getComputedStyle(node).fontSize)))"""
 
 
 def crowd(count: int) -> Scene:
-    """Return named bodies that fly apart inside a hall, above a much larger floor."""
     draw, t = np.random.default_rng(count), np.linspace(0.0, 1.0, 21)
     solids, frames = [], []
     for k in range(count):
@@ -168,7 +156,6 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Check that labels for which there is no room appear beside the pointer; unless `few`, there must be such a label."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -181,7 +168,6 @@ def told_where_the_pointer_is(window: Browser, few: bool) -> None:
 
 
 def rolling(way: float) -> Scene:
-    """Return a ball that slides a few metres on a plane, pressed by 2 N, or 90 N at the start; a block hides its contact."""
     t = np.linspace(0.0, 1.0, 21)
     place = np.outer(t, [way, 0.0, 0.0])
     below, above = unrotated_poses(place), unrotated_poses(place)
@@ -196,12 +182,9 @@ def rolling(way: float) -> Scene:
 
 
 LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
-"""Box of the lens in the pane, px, or false."""
 SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getContext('2d').getImageData(0, 0, width, height).data;
   let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
-"""Fraction of the lens that is not blank."""
 RED_IN_LENS = SEEN.replace("data[i] > 60", "data[i - 3] > 150 && data[i - 2] < 90 && data[i - 1] < 90")
-"""Fraction of the lens that has the red colour of the x axes."""
 
 
 @pytest.mark.thorough
@@ -234,7 +217,6 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
 
 
 def flung(way: float) -> Scene:
-    """Return a scene of a ball 10 cm in diameter that travels `way` metres."""
     t = np.linspace(0.0, 1.0, 41)
     ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
     return Scene("flung", t, (ball,))
@@ -243,7 +225,6 @@ def flung(way: float) -> Scene:
 @pytest.mark.thorough
 @needs_chromium
 def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
-    """The ball stays large and in the middle of the pane; if the camera does not follow it, its whole path is in view."""
     far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
     size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
     place = f"{size}({BODIES}[0])"

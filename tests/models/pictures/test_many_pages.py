@@ -1,4 +1,4 @@
-"""Pages of models of many kinds in a wide browser and on a phone: the slider and a click on a bond change the plots."""
+"""Pages of models of many kinds in a wide browser and on a phone."""
 
 from __future__ import annotations
 
@@ -24,18 +24,15 @@ from tests.models.pictures.test_pages import TITLES, curve_of, data_of, quiet, t
 
 SIZES = {1300: 850, 390: 844}
 TOLD = "panels.map(panel => panel.outputs.map(o => o.textContent))"
-"""Every value beside the plots of a page."""
 
 BEYOND = """[...document.querySelectorAll('body *')].filter(n => n.checkVisibility() && !n.closest('svg')
     && n.getBoundingClientRect().right > innerWidth + 1).map(n => n.outerHTML.slice(0, 90))"""
-"""Elements that overflow the window to the right."""
 
 PLACE_OF = """(name => { const hit = bonds.find(b => M.bonds[b.k].name === name).hit, all = hit.getTotalLength();
     hit.scrollIntoView({ block: 'center', behavior: 'instant' });
     for (let k = 1; k < 40; k++) {
       const p = hit.getPointAtLength(all * k / 40), q = new DOMPoint(p.x, p.y).matrixTransform(hit.getScreenCTM());
       if (document.elementFromPoint(q.x, q.y) === hit) return [q.x, q.y]; } })"""
-"""Name of a bond -> clickable point, px."""
 
 
 pytestmark = pytest.mark.thorough
@@ -58,7 +55,6 @@ def page_of(kind: str) -> Page:
 
 
 def written(kind: str, folder: Path) -> Path:
-    """Return the file of a page; each page is written once."""
     return page_of(kind).write(folder / "page.html")
 
 
@@ -73,14 +69,12 @@ def number(text: str) -> float:
 
 
 def near(text: str, value: float, course: np.ndarray) -> bool:
-    """Return True if a page shows the value to within 0.1 % of it plus 0.6 % of the curve's range."""
     return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", SHOWN)
 def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
-    """Half of the pages open at the size of a phone and are then widened; the other half open wide and are then narrowed."""
     path = written(kind, tmp_path)
     assert path.stat().st_size < 4.5e6
     first, second = sorted(SIZES, reverse=bool(list(SHOWN).index(kind) % 2))
@@ -93,7 +87,6 @@ def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None
 
 
 def _try(kind: str, width: int, window: Browser) -> None:
-    """Check that nothing overflows, and that the slider and a click on a bond change the plots."""
     result, watched = result_of(made(kind)), SHOWN[kind][1]
     assert window.overflow() == 0 and window.run(BEYOND) == []
     # The selection is plotted, and the slider moves it.
@@ -116,8 +109,6 @@ def _try(kind: str, width: int, window: Browser) -> None:
 
 
 def _click_a_bond(result: Result, window: Browser) -> None:
-    """Click the drawn bond with the most power: its effort, flow and power appear in the plots as in the result, and vanish
-    again."""
     drawn = window.run("bonds.map(b => M.bonds[b.k].name)")
     assert drawn or not window.run("document.body.classList.contains('graph')")
     if not drawn:
@@ -150,8 +141,6 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
-    """Space plays, pauses or selects the focused bond, arrow keys step, and Home and End work; the wide graph fits the
-    window."""
     path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
@@ -191,7 +180,6 @@ def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
-    """Two fingers zoom bodies and graph, and one finger turns or moves them; pointing at a plot sets the time."""
     path = written("arm on a table", tmp_path)
     window.open(path, 390, 844)
     middle = """(n => { n.scrollIntoView({ block: 'center' });
@@ -222,7 +210,6 @@ NAMES = ('<b>"&amp;`</script><!--<script>', "@DATA@ @GRAPH@", "Größe Ω₀ 質
 @needs_chromium
 @pytest.mark.parametrize("width", SIZES)
 def test_names_of_any_kind(width: int, window: Browser, tmp_path: Path) -> None:
-    """No part of a name is interpreted as page markup."""
     title = f"{NAMES[0]} '@DATA@'"
     graph, junction = Graph(title), J1(NAMES[1], domain="translation")
     graph.connect(Se(NAMES[0], 1.0), junction).connect(junction, I(NAMES[2], mass=2.0))
@@ -263,7 +250,6 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """A page of 1e5 samples of a bouncing ball keeps both sides of each visible bounce."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
@@ -294,8 +280,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest, a value of 0 appears as 0, whatever the resolution of the curves; so does a component that is only rounding error
-    compared with the others."""
+    """A component that is only rounding error compared with the others also appears as 0."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))
@@ -343,7 +328,6 @@ def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None
 
 @needs_chromium
 def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Path) -> None:
-    """Large graphs have folded parts; at full width the whole graph is drawn and includes the selected bond."""
     scales = {}
     for kind in ("delta", "eggs", "arm on a table"):
         window.open(written(kind, tmp_path))
@@ -390,7 +374,7 @@ def _brightness(window: Browser) -> float:
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """Runs of a nanosecond, of a month, of a second after eleven days and of two samples show how a capacitor is charged."""
+    """A capacitor is charged in runs of a nanosecond, of a month, of a second after eleven days and of two samples."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

@@ -1,4 +1,4 @@
-"""Pages of any result, and what a browser shows of them: bodies, bond graph, plots."""
+"""Pages of results of any kind, and what a browser shows of them."""
 
 from __future__ import annotations
 
@@ -64,21 +64,18 @@ def eggs() -> Scene:
 
 
 def data_of(made: Page) -> dict[str, Any]:
-    """Return the data that the page's script reads."""
     found = re.search(r'id="motion">(.*?)</script>', made.text, re.DOTALL)
     assert found is not None
     return dict(json.loads(found[1]))
 
 
 def curve_of(data: dict[str, Any], k: int) -> np.ndarray:
-    """Decode a packed curve, independently of the script."""
     low, step, text, _ = data["curves"][k]
     steps = np.frombuffer(base64.b64decode(text), "<u2").astype(float)
     return np.where(steps == 65535, np.nan, low + step * steps)
 
 
 def times_of(data: dict[str, Any]) -> np.ndarray:
-    """Return the times of the curves of quantities and bonds."""
     return np.frombuffer(base64.b64decode(data["arrays"]["tq"][1]), "<f8")
 
 
@@ -110,7 +107,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """A pickled result has no model: its page has every curve, but no bond graph."""
+    """A pickled result has no model, so its page has no bond graph."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]
@@ -130,8 +127,6 @@ def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> No
 
 
 def test_large_results_stay_small_pages() -> None:
-    """With many curves a page keeps fewer samples, then fewer curves, but always the curves of bonds and the requested
-    curves."""
     graph = Graph("chain")
     for k in range(260):
         junction = J1(f"v{k}", domain="translation")
@@ -168,7 +163,6 @@ def test_what_draws_bodies_is_small() -> None:
 
 @pytest.fixture(scope="module")
 def paths(driven: Result, eggs: Scene, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Write pages that several tests open: a motor, two eggs, and a ball that bounces until it comes to rest."""
     folder = tmp_path_factory.mktemp("pages")
     bouncing = simulate(with_restitution(), 6.0, samples=5e-3, progress=False)
     shown: dict[str, Result | Scene] = {"motor": driven, "eggs": eggs, "ball": bouncing}
@@ -182,11 +176,9 @@ def window() -> Any:
 
 
 TITLES = "panels.map(panel => panel.plot.title)"
-"""Titles of all plots of a page."""
 
 
 def quiet(window: Browser, path: Path) -> None:
-    """Assert that the console shows no error and that nothing beyond the file is requested."""
     assert window.complaints == []
     assert set(window.asked) <= {path.resolve().as_uri(), "about:blank"}
 
@@ -313,8 +305,6 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def everything() -> Graph:
-    """Return a run with all that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a
-    joint, a force, frames and a floor."""
     at = {
         place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
     }
@@ -350,7 +340,6 @@ LOADED = """new Promise((done, no) => {
 
 
 def arrays_of(data: dict[str, Any], count: int) -> dict[str, np.ndarray]:
-    """Return the arrays over time of a page, by name: poses, ends of springs, points and vectors of forces."""
     found = {}
     for name, packed in data["arrays"].items():
         if isinstance(packed, str) and re.search(r"_[pq]$|^force|^coil|_end$|_shown$", name):

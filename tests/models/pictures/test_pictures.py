@@ -1,4 +1,4 @@
-"""Pictures: the record from which pictures are made, their required contents, and their files."""
+"""Pictures of results: the record from which they are made, what they must contain, and their files."""
 
 import base64
 import json
@@ -61,11 +61,10 @@ PACKED = (
     ("forces", "at", ("",)),
     ("forces", "newtons", ("",)),
 )
-"""For each kind of object on a page, the key with the name of the arrays, and the arrays' suffixes."""
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
-    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts the ball from 0.4 to 0.8 s."""
+    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts the ball from 0.4 s to 0.8 s."""
     t = np.linspace(0.0, 1.0, samples)
     x, angle = 0.12 * t, 0.12 * t / RADIUS
     height = np.where(hop & (t > 0.4) & (t < 0.8), 0.3 * (t - 0.4) * (0.8 - t), 0.0)
@@ -143,7 +142,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """On two turns of a circle, ghosts spaced by a tenth of the circumference have ten positions, although 18 are allowed."""
+    """Ghosts spaced by a tenth of the circumference have ten positions, although 18 are allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)
@@ -175,7 +174,6 @@ def test_show_times_stretch_short_contacts_only():
 
 
 def test_a_knock_is_no_time_worth_a_picture():
-    """For a ball that lands and then rolls, the picture shows the ball rolling, once it has moved far enough for ghosts."""
     scene = rolling_ball(101)
     (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
@@ -225,7 +223,6 @@ HOSE = parametric(
     ],
 )
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
-    """A bowl is visible from above and from below: the page draws an open surface twice, and a closed surface once."""
     scene = rolling_ball()
     table, ball = scene.solids
     shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)
@@ -255,8 +252,7 @@ CORNERS = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 
     ],
 )
 def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
-    """The volume by Gauss's theorem is correct up to the difference between polygons and circles; faces agree with their
-    normals."""
+    """The volume by Gauss's theorem is correct up to the difference between polygons and circles."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     assert not mesh.open
     assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(volume, rel=6e-3)
@@ -269,7 +265,7 @@ def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
 
 
 def test_the_part_above_a_level_ends_at_the_level():
-    """On a square grid, the part in which a cone exceeds the level is a disc, whose edge is a circle."""
+    """The part in which a cone exceeds the level is a disc, although the grid is square."""
     y, z = np.meshgrid(np.linspace(-1.0, 1.0, 81), np.linspace(-1.0, 1.0, 81), indexing="ij")
     found = coloured_part(np.stack([0.0 * y, y, z], axis=-1), np.maximum(0.0, 1.0 - np.hypot(y, z)), 0.25)
     assert np.linalg.norm(found.points[np.unique(found.lines)], axis=1) == pytest.approx(0.75, abs=2e-3)
@@ -352,7 +348,6 @@ def test_a_long_title_stays_in_the_picture(tmp_path):
 
 
 def near(image, colour, tolerance=60):
-    """Return the number of pixels whose hue, the ratios of red, green and blue, is close to the hue of a colour."""
     pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
     wanted = np.array(rgb(colour), dtype=float)
     saturated = np.ptp(pixels, axis=1) > 0.5 * np.ptp(wanted)

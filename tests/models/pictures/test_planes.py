@@ -1,4 +1,4 @@
-"""Scenes of planar bodies: plates where the result puts the bodies, contacts with the forces that move them, and grounds."""
+"""Scenes of planar bodies, with plates, contacts and grounds where the result puts them."""
 
 from __future__ import annotations
 
@@ -17,18 +17,15 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 
 @pytest.fixture(scope="module")
 def tipped():
-    """Run the box with inertia until the finger has been withdrawn."""
     return stepper(tipping_box.box(), inertia="full").simulate(1.2, step=0.01)
 
 
 def planar(place: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) for x, y and an angle."""
     (x, y), a = place[:2], (place[2] if len(place) > 2 else 0.0)
     return np.array([[np.cos(a), -np.sin(a), 0, x], [np.sin(a), np.cos(a), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
 def fits(scene: Scene, tolerance: float = 1e-9) -> None:
-    """Assert that contact points are the gap apart, on their solids' faces, with opposite normals along which forces push."""
     for touch in scene.contacts:
         c1, c2 = touch.frames
         for H in (c1, c2):
@@ -40,7 +37,6 @@ def fits(scene: Scene, tolerance: float = 1e-9) -> None:
 
 
 def pushed(scene: Scene, name: str) -> np.ndarray:
-    """Return the sum (k, 3) of all contact forces on a solid, N."""
     number = [solid.name for solid in scene.solids].index(name)
     signs = [(touch, touch.solids.index(number)) for touch in scene.contacts if number in touch.solids]
     return np.sum([(2 * side - 1) * touch.force for touch, side in signs], axis=0)
@@ -78,7 +74,6 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
 
 
 def test_a_box_that_is_pushed() -> None:
-    """In slow motion, contact forces balance the weight of the box and the servo force of the finger."""
     result = stepper(pushing.in_a_plane()).simulate(0.4, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -89,7 +84,6 @@ def test_a_box_that_is_pushed() -> None:
 
 
 def test_a_mechanism_in_coordinates_of_its_own() -> None:
-    """The gripper's positions are five coordinates: marks show the body of each coordinate and the points of contact."""
     result = stepper(parallel_gripper.gripper()).simulate(0.2, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -105,7 +99,6 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
 
 
 def two_units(unit: float) -> Graph:
-    """Return two bodies, without and with an outline, in a nested graph; `unit` is the number of units of length in a metre."""
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)
@@ -116,8 +109,6 @@ def two_units(unit: float) -> Graph:
 
 
 def test_a_part_of_a_graph_in_other_units() -> None:
-    """Bodies are named by their full paths, and one ground is drawn for a face that two bodies touch; in millimetres, all
-    lengths of the picture are a thousand times as large."""
     metres, millimetres = (scene_of(stepper(two_units(unit)).simulate(0.02, step=0.01)) for unit in (1.0, 1000.0))
     assert [solid.name for solid in metres.solids] == ["cell.cart", "cell.wheel", "ground"]
     for small, large in zip(metres.solids, millimetres.solids, strict=True):
@@ -148,7 +139,7 @@ def test_outlines_that_are_none(outline) -> None:
 
 
 def test_a_star_is_no_outline() -> None:
-    """All corners of a pentagram turn the same way, but its outline winds round twice."""
+    """All corners of a pentagram turn the same way, but its outline winds round its centre twice."""
     angles = 4.0 * np.pi * np.arange(5) / 5.0
     with pytest.raises(ModelError, match="E575"):
         planar_body("star", mass=0.1, outline=np.column_stack([np.cos(angles), np.sin(angles)]))

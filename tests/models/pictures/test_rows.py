@@ -1,4 +1,4 @@
-"""Rows of a run that a page keeps: every peak and both sides of every event, without invented instants."""
+"""Rows of a run that a page keeps, which include every peak and both sides of every event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, Event
 
 
 def test_what_is_short_is_kept() -> None:
-    """The data have a peak and a trough of one sample among 1e5, and are linear elsewhere."""
+    """The peak and the trough last one sample among 1e5 that are otherwise linear."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0
@@ -38,7 +38,6 @@ def test_a_smooth_course_is_its_samples() -> None:
 
 
 def test_courses_that_are_fast_keep_their_band() -> None:
-    """A sawtooth of 5000 teeth in 900 rows keeps its minimum and maximum everywhere."""
     t = np.linspace(0.0, 1.0, 200_001)
     thin = Downsampling.of(t, 900)
     kept = thin.select(t + (5000.0 * t) % 1.0)
@@ -58,8 +57,7 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 
 
 def test_rows_have_both_sides_of_what_happens() -> None:
-    """A ball bounces with the restitution e: the rows at the time of a bounce have the velocities v before and -e v after
-    it."""
+    """A ball bounces with the restitution e, so the velocity is v before and -e v after each bounce."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")

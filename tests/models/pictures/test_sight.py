@@ -1,4 +1,4 @@
-"""Visible items have names, and hidden items do not: frames, paths, forces and ghosts among boxes at known positions."""
+"""Names in pictures, which visible items have and hidden items lack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
 SIZE = (400, 300)
 FRONT = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
-"""View along y with x to the right and z up, 2.4 m high where y is 0."""
+"""View along y, with x to the right and z up; the plane y = 0 is seen over a height of 2.4 m."""
 
 
 def still_at(*place: float, count: int = 11) -> np.ndarray:
@@ -40,7 +40,6 @@ def still_at(*place: float, count: int = 11) -> np.ndarray:
 
 
 def walled(**fields: object) -> Scene:
-    """Return a scene of 1 s with an opaque cube of 1 m about the origin, and a glass cube beside it."""
     cube = cuboid((1.0, 1.0, 1.0))
     solids = (
         Solid("wall", still_at(0.0, 0.0, 0.0), cube, look=Look.OPAQUE),
@@ -64,8 +63,6 @@ def test_only_what_is_opaque_hides() -> None:
 
 @renders
 def test_frames_and_paths_that_are_hidden_have_no_names() -> None:
-    """One frame is behind the cube, a second frame shows only its z axis, and a third frame is in front; one path is behind the
-    cube, and another path beside it."""
     places = {"h": (0, 1, 0), "z": (0, 0, 0.4), "f": (0, -1, 0)}
     frames = tuple(Frame(still_at(*at), label=(name, "")) for name, at in places.items())
     way = np.stack([np.zeros(11), np.ones(11), np.linspace(-0.3, 0.3, 11)], axis=1)
@@ -108,7 +105,6 @@ def test_the_bar_of_forces_is_as_long_as_it_says(newtons: float) -> None:
 
 @renders
 def test_ghosts_bear_their_times() -> None:
-    """A cube moves 4 m along x in 1 s: ghosts and their times are equally spaced."""
     t = np.linspace(0.0, 1.0, 401)
     x = np.stack([4.0 * t - 2.0, 0.0 * t, 0.0 * t], axis=1)
     scene = Scene("a cube passes", t, (Solid("cube", unrotated_poses(x), cuboid((0.5, 0.5, 0.5)), ghosts=-np.inf),))
@@ -150,7 +146,6 @@ def test_a_poster_without_contacts_is_as_high_as_it_needs_to_be(tmp_path: Path) 
 
 @renders
 def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
-    """Differences within rounding error are drawn in the middle, and the axis shows no offset."""
     t = np.linspace(0.0, 1.0, 50)
     noisy = Panel("energy", "J", (Curve("sum", 846.0 + 1e-10 * np.sin(40.0 * t), "#000000"),), key=True)
     pixels, _, rows = strip(Scene("falling", t, panels=(noisy,)), (600, 200), noisy)
@@ -163,7 +158,6 @@ def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
 @renders
 @pytest.mark.parametrize("far, hidden", [(False, False), (True, False), (False, True)])
 def test_still_has_a_lens_where_a_contact_cannot_be_seen(tmp_path: Path, far: bool, hidden: bool) -> None:
-    """The axes of a ball are short in the picture, or hidden by a block; the lens shows them."""
     scene = rolling_ball()
     block = Solid("block", scene.solids[1].poses, cuboid((0.1, 0.1, 0.1)), look=Look.OPAQUE)
     scene = replace(scene, size=0.002 if far else scene.unit, solids=(*scene.solids, *[block] * hidden))

@@ -1,4 +1,4 @@
-"""Collision shapes as meshes, which are closed, of the correct size, and visible from outside."""
+"""Collision shapes as closed meshes of the correct volume, visible from outside."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def volume(mesh):
     ],
 )
 def test_volume(solid, expected, rel):
-    """The volume follows from Gauss's theorem; for a ball it is the volume enclosed by the facets."""
+    """The volume follows from Gauss's theorem; a ball's is that of the polyhedron of its facets."""
     mesh = solids_mesh([solid], 1.0)
     assert volume(mesh) == pytest.approx(expected, rel=rel) and not mesh.open
 
@@ -46,7 +46,6 @@ def test_a_capsule_is_as_long_as_it_is():
 
 
 def test_walls_end_where_they_meet():
-    """The floor lies between two upright walls at x = -1 and 1."""
     side = np.sqrt(0.5)
     walls = [HalfSpace(position=(s, 0, 0), quaternion=(side, 0, -s * side, 0)) for s in (1, -1)]
     mesh = solids_mesh([HalfSpace(), *walls], 3.0)

@@ -1,4 +1,4 @@
-"""Views: a result is shown in three dimensions and moves with time; a message reports if no view can be shown."""
+"""Views of a result in three dimensions that move with time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 
 @pytest.fixture(scope="module")
 def swinging() -> Result:
-    """Run a bar of 0.4 m that swings about the y axis of the world, starting level."""
     graph, wall = Graph("swing"), ground("wall")
     weight = {"mass": 1.0, "inertia": (1e-4, 0.0134, 0.0134), "gravity": (0.0, 0.0, -9.81)}
     bar = rigid_body("bar", position=(0.2, 0.0, 0.0), visual=Visual(box=(0.4, 0.03, 0.03), colour="#e08020"), **weight)

@@ -11,7 +11,6 @@ import pytest
 
 
 def public_urdf(ending: str) -> Path:
-    """Return the file of `example-robot-data` whose path ends with `ending`; skip the test if that package is not installed."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
@@ -41,7 +40,7 @@ class Judge:
         assert self.model.nv == len(joints)
 
     def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Convert coordinates to Pinocchio's, which has cosine and sine for continuous joints."""
+        """Convert coordinates to Pinocchio's, which replace the angle of a continuous joint by its cosine and sine."""
         out = self.pin.neutral(self.model)
         for joint, x in zip(self.joints, q, strict=True):
             out[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
@@ -61,25 +60,25 @@ class Judge:
         return self.pin.nonLinearEffects(self.model, self.data, self._coordinates(q), own)[self.order] - self.weight(q)
 
     def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
-        """Return the Jacobian in the link's frame, angular rows first."""
+        """Return the Jacobian in the link's frame, with the angular rows first."""
         at = self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], self.pin.LOCAL)[:, self.order]
         return np.vstack([J[3:], J[:3]])
 
     def efforts(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return the efforts of inverse dynamics with gravity of 9.81 m/s^2 along -z."""
+        """Return the efforts of inverse dynamics, with a gravity of 9.81 m/s^2 along -z."""
         own = np.zeros((2, self.model.nv))
         own[:, self.order] = v, a
         return self.pin.rnea(self.model, self.data, self._coordinates(q), *own)[self.order]
 
     def world_jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
-        """Return the Jacobian of the link's origin in world axes, angular rows first."""
+        """Return the Jacobian of the link's origin in world axes, with the angular rows first."""
         reference, at = self.pin.LOCAL_WORLD_ALIGNED, self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], reference)[:, self.order]
         return np.vstack([J[3:], J[:3]])
 
     def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the centroidal momentum of all moving bodies, the angular part first."""
+        """Return the centroidal momentum of all moving bodies, with the angular part first."""
         own = np.zeros(self.model.nv)
         own[self.order] = v
         momentum = self.pin.computeCentroidalMomentum(self.model, self.data, self._coordinates(q), own)

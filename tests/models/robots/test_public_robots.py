@@ -27,15 +27,18 @@ from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
-"""Chains, in turn with seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, and continuous joints."""
+"""Chains with, in turn, seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, and continuous
+joints.
+"""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
-"""Trees: a hand with two fingers, one of which mimics the other; a hand with four fingers; four legs; two arms with mimic
-grippers; 44 joints."""
+"""Trees with, in turn, two fingers, one of which mimics the other; four fingers; four legs; two arms with mimic grippers;
+and 44 joints.
+"""
 
 
 def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return S (m, n) and s (m,): positions of all moving joints are S q + s, from the elements <mimic>."""
+    """Return S (m, n) and s (m,) with which the positions of all moving joints are S q + s, from the elements <mimic>."""
     from lxml import etree
 
     S, s = np.zeros((len(joints), len(own))), np.zeros(len(joints))
@@ -49,8 +52,6 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 
 
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
-    """Compare all quantities at random states, relative to their largest entry; mimic joints are combined with their
-    leaders."""
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
@@ -108,7 +109,6 @@ def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
-    """Both programs read the same file, without the hand and fingers beyond the flange."""
     from lxml import etree
 
     path = public_urdf("panda_description/urdf/panda.urdf")
@@ -124,7 +124,7 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
-    """The masses at one pose, without the hand, agree with Wang 2022."""
+    """The masses are those of Wang 2022 at one pose, without the hand."""
     robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
     q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
     for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):
@@ -132,8 +132,7 @@ def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
 
 
 def test_a_graph_accelerates_as_pinocchio_says() -> None:
-    """For a hand with sixteen joints, gravity, Coriolis forces and damping in the graph agree with Pinocchio's forward
-    dynamics."""
+    """The robot is a hand with sixteen joints and damping."""
     path = public_urdf("allegro_left_hand.urdf")
     robot, rng = read_urdf(path, meshes=False), np.random.default_rng(11)
     n = robot.tree.freedoms
@@ -149,7 +148,7 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """About seventy files are read, or refused without an unexpected error; each refusal has lines and advice."""
+    """About seventy files are read or refused."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50

@@ -1,4 +1,4 @@
-"""Robots from URDF: values compared with hand-written matrices, elements that are kept or ignored, and the robot in a graph."""
+"""Robots from URDF compared with matrices written by hand."""
 
 from __future__ import annotations
 
@@ -28,8 +28,6 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def turn(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return successive rotations about the fixed axes x, y and z, as in URDF."""
-
     def about(k: int, angle: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
         R = np.eye(3)
@@ -47,7 +45,6 @@ def placed(xyz: tuple[float, ...], rpy: tuple[float, ...] = (0.0, 0.0, 0.0)) -> 
 
 
 def spun(axis: tuple[float, ...], angle: float) -> np.ndarray:
-    """Return a rotation by Rodrigues' formula."""
     a = np.array(axis) / np.linalg.norm(axis)
     K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
     H = np.eye(4)
@@ -60,14 +57,13 @@ def two_links() -> Robot:
 
 
 def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the poses of the links of two_links.urdf; the file's values are repeated here."""
+    """Return the poses of the links of two_links.urdf, whose values are repeated here."""
     upper = placed((0, 0, 0.05), (0.3, -0.2, 0.5)) @ spun((0, 1, 0), q[0])
     fore = upper @ placed((0, 0, 0.5), (-0.4, 0.1, 0)) @ spun((1, 1, 0), q[1])
     return {"stand": np.eye(4), "upper": upper, "fore": fore, "tool": fore @ placed((0, 0.1, 0.3), (0, 0, 1.2))}
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """Return (mass, centre, rotational inertia), in world axes, of each link that has a mass."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -164,7 +160,6 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """A robot with fixed frames beside its next joint is still a chain; the gripper's camera is such a frame."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -186,7 +181,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Names with dots would not be valid port names, since a dot separates a part from its contents."""
+    """A dot separates a part from its contents, so names with dots would not be valid names of ports."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)
@@ -204,7 +199,6 @@ def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
 
 
 def test_a_tree_with_a_joint_that_follows_another() -> None:
-    """The fingers move apart; two moving masses of 0.05 kg share one coordinate."""
     robot = read_urdf(DATA / "gripper.urdf")
     tree = robot.tree
     assert tree.coordinates == ("palm", "left") and robot.joints[2].leader == "left slide"
@@ -217,8 +211,6 @@ def test_a_tree_with_a_joint_that_follows_another() -> None:
 
 
 def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
-    """The right finger's frame is turned by pi, so its slide moves in the opposite direction; the wrist mimics this finger in
-    turn."""
     text = (DATA / "gripper.urdf").read_text()
     text = text.replace('<mimic joint="left slide"/>', '<mimic joint="left slide" multiplier="-2" offset="0.01"/>')
     text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="right slide" multiplier="10" offset="0.2"/>')
@@ -234,7 +226,6 @@ def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
 
 
 def test_a_base_that_floats() -> None:
-    """The base's six coordinates come first; a free body turns about its own centre of mass."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
     tree = robot.tree
     assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7

@@ -1,4 +1,4 @@
-"""Bad URDF files: each file is refused with a code, a line and advice that works; no file is half-read."""
+"""Bad URDF files, each of which is refused with a code, a line and advice that works."""
 
 from __future__ import annotations
 
@@ -247,8 +247,7 @@ def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
-    """A massless body that carries other bodies forms a universal joint; a massless body at the end of the chain moves no
-    mass."""
+    """A massless body that carries other bodies forms a universal joint; at the end of the chain it moves no mass."""
     gone = re.sub(r'(<link name="upper">\s*)<inertial>.*?</inertial>', r"\1", GOOD, count=1, flags=re.DOTALL)
     (tmp_path / "universal.urdf").write_text(gone)
     upper = read_urdf(tmp_path / "universal.urdf").tree.links[1]
@@ -344,7 +343,6 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
 
 
 def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
-    """Wherever a file is changed, the reader gives an error with lines and advice, or a robot with finite values."""
     rng = np.random.default_rng(2)
     odd = (
         "nan",

@@ -1,4 +1,4 @@
-"""Pictures of robots: meshes compared with closed-form volumes and sizes, colours, positions, and a picture of the robot."""
+"""Pictures of robots, with meshes compared with closed-form volumes and sizes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def volume(mesh: Mesh) -> float:
-    """Return the volume by the divergence theorem; positive where the triangles are wound about the outward normal."""
+    """Return the volume, which is positive where the triangles are wound about the outward normal."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
 
 
 def outward(mesh: Mesh) -> bool:
-    """Return True if the corner normals agree with the winding of all triangles."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     flat = np.cross(b - a, c - a)
     big = np.linalg.norm(flat, axis=1) > 1e-12
@@ -54,7 +53,6 @@ def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[
 
 
 def test_files_are_found_in_a_package_around_the_robot(tmp_path: Path) -> None:
-    """Files are in a workspace, as <package>/urdf/robot.urdf and <package>/wedge.stl, or in one folder."""
     for robot, mesh in (("parts/urdf/a.urdf", "parts/wedge.stl"), ("robots/a.urdf", "parts/wedge.stl")):
         folder = tmp_path / robot.partition("/")[0]
         for name, source in ((robot, "slider.urdf"), (mesh, "wedge.stl")):
@@ -100,8 +98,6 @@ def swinging(robot: Robot) -> Scene:
 
 
 def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
-    """Collision shapes, a box and a sphere, appear on links without a visual; a visual cylinder (0.03 m) replaces the wider
-    collision cylinder."""
     robot = read_urdf(DATA / "two_links.urdf")
     scene = swinging(robot)
     shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}

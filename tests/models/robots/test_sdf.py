@@ -1,4 +1,4 @@
-"""Robots from SDF: random models with frames of all kinds are compared with trees built by hand; bad files are refused."""
+"""Robots from SDF, compared with trees built by hand for random models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ def numbers(values: object) -> str:
 
 
 def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
-    """Return a pose in one of SDF's three notations."""
     R, frame = H[:3, :3], f' relative_to="{relative_to}"' if relative_to else ""
     angles = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])
     w, x, y, z = (float(value) for value in quaternion(R))
@@ -40,7 +39,6 @@ def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
 
 
 def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
-    """Return a model of links attached to the world, with poses in random frames, and the same tree in world coordinates."""
     P, spare = some_pose(rng), some_pose(rng)
     at, links, text = (
         {"__model__": P, "spare": P @ spare},
@@ -95,7 +93,6 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
 
 
 def replaced_axes(point: np.ndarray, H: np.ndarray) -> object:
-    """Return a ball joint about a fixed point, along the axes of the pose H."""
     return spherical((inverse(H) @ np.append(point, 1.0))[:3]).seen_from(H)
 
 

@@ -1,7 +1,6 @@
-"""URDF files as people publish them: each is read as its author intended, and ignored elements are listed.
+"""URDF files as people publish them, each of which is read as its author intended.
 
-The arm has two joints about z at 0 and 0.4 m, and a body of 2 kg with its centre at 0.2 m on each; poses and
-M(q) are computed by hand.
+The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre at 0.2 m.
 """
 
 from __future__ import annotations
@@ -95,7 +94,6 @@ def check_poses(robot: Robot) -> None:
 
 
 def mass_by_hand(upper: tuple[float, float] = (2.0, 0.03), fore: tuple[float, float] = (2.0, 0.03)) -> np.ndarray:
-    """Return M(q) from the mass (kg) and the moment of inertia about the centre (kg m^2) of each body."""
     outer = fore[0] * CENTRE**2 + fore[1]
     coupling = fore[0] * LENGTH * CENTRE * np.cos(Q[1])
     inner = upper[0] * CENTRE**2 + upper[1] + fore[0] * LENGTH**2 + 2 * coupling + outer
@@ -119,7 +117,6 @@ def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, nam
 
 
 def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> None:
-    """All mistakes together change no value; the file and the list of mistakes differ in order."""
     text = ARM
     for name, (there, put, _, _) in SLOPPY.items():
         if name not in ("limits of 0", "no declared world", "a line before the declaration", "a few femtograms"):
@@ -131,7 +128,7 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
 
 
 def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
-    """A point is invisible, and a picture without any visible shape would mislead."""
+    """A point is invisible, so a picture without any visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
         assert point.visuals == ()
@@ -183,7 +180,6 @@ UNREAL = {
 
 @pytest.mark.parametrize("name", UNREAL)
 def test_an_inertia_that_no_body_has_is_kept_and_listed(tmp_path: Path, name: str) -> None:
-    """M(q) has the file's values, provided that no motion has negative energy."""
     mass, izz, words, usable = UNREAL[name]
     body = BODY.replace('<mass value="2"', f'<mass value="{mass}"').replace('izz="0.03"', f'izz="{izz}"')
     robot = read(tmp_path, ARM.replace(FORE, f'<link name="fore">{body}'))

@@ -23,7 +23,6 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 
 def branched() -> Tree:
-    """Return a tree on a turned base: joints with frames on and beside their axes, a mimic joint, and a frame without mass."""
     slanted = (0, 1, 1) / np.sqrt(2)
     return Tree("branched", (
         link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),

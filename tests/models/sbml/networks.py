@@ -1,4 +1,4 @@
-"""Reaction networks as SBML, with their rates as Python functions of concentrations for SciPy."""
+"""Reaction networks as SBML, and their rates as Python functions of concentrations for SciPy."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Network:
-    """Species with initial concentrations, parameters, and reactions; each reaction has two sides, and a rate law as MathML and
-    in Python."""
+    """Network of reactions, each with two sides and a rate law as MathML and in Python."""
 
     species: Mapping[str, float]
     parameters: Mapping[str, float]
@@ -24,7 +23,6 @@ class Network:
     functions: Mapping[str, str] = ()  # type: ignore[assignment]
 
     def text(self) -> str:
-        """Return the network as SBML, level 3; needs libsbml."""
         import libsbml
 
         document = libsbml.SBMLDocument(3, 2)
@@ -53,7 +51,6 @@ class Network:
         return libsbml.writeSBMLToString(document)
 
     def concentrations(self, end: float) -> dict[str, float]:
-        """Return the concentrations at a time, computed by SciPy."""
         names = list(self.species)
 
         def rates(_: float, y: np.ndarray) -> np.ndarray:
@@ -134,4 +131,3 @@ NETWORKS = {
         functions={"hill": "lambda(x, v, k, n, v/(1 + (x/k)^n))"},
     ),
 }
-"""Networks by name."""

@@ -26,7 +26,7 @@ from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
 
 MEDIA = {"vacuum": 0.0, "oil": 1.0}
-"""Medium in which the ball swings -> factor of the damping."""
+"""Factor of the damping in each medium in which the ball swings."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Pendulum:
 
 
 def graph(given: Pendulum) -> Graph:
-    """Return the bond graph above; the spring's state is the ball's position (2,), m."""
+    """Return the bond graph; the spring's state is the ball's position (2,), m."""
     ball, velocity = Graph("pendulum"), J1("velocity", domain="translation", dimension=2)
     energy = {"energy": lambda q, k, rest: 0.5 * k * (sqrt(q[0] * q[0] + q[1] * q[1]) - rest) ** 2}
     spring = C("spring", **energy, parameters={"k": given.stiffness, "rest": given.length}, initial=given.start)
@@ -55,12 +55,10 @@ def graph(given: Pendulum) -> Graph:
 
 
 def read(options: Namespace) -> Pendulum:
-    """Read the parameters from the file."""
     return read_file(options.file, lambda given: given.read(Pendulum), Pendulum)
 
 
 def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
-    """Run the pendulum; the files are trajectory.npz, swing.csv, graph.svg and equations.tex."""
     compiled = compile_model(graph(given))
     result = compiled.simulate(given.t_end, samples=0.01, rtol=options.rtol, method=options.method, progress=False)
     place = result["spring.q"]
@@ -82,7 +80,6 @@ def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
 
 
 def arguments(parser: Any) -> None:
-    """Add the arguments of the command."""
     parser.add_argument("file", type=Path, metavar="FILE.json")
     tasks.add_solver(parser, 1e-9)
 

@@ -1,5 +1,4 @@
-"""The artefacts of a command: all are written, or only those named; pictures that cannot be drawn are left out, and one line
-names them with the reason."""
+"""Artefacts of a command, all of which or only the named ones are written."""
 
 from __future__ import annotations
 
@@ -44,8 +43,6 @@ def test_every_command_that_writes_a_folder_has_the_choice() -> None:
 
 
 def task(draw: Picture, made: list[str]) -> tuple[Task, Outcome]:
-    """Return a task with two files and two pictures, which records the artefacts that it makes."""
-
     def text() -> str:
         made.append("text.tex")
         return "x"
@@ -109,12 +106,10 @@ RUNS = {
     "maze": ["maze", "--t-end", "0.2"],
     "gains": ["maze", "gains", "--points", "2", "--until", "0.2"],
 }
-"""Quick runs of every task."""
 
 
 @cache
 def ran(name: str) -> tuple[Task, Outcome]:
-    """Return a task and the outcome of its command, before anything is written."""
     saved: list[tuple[Task, Outcome]] = []
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         short = Path(folder) / "short.json"
@@ -129,8 +124,7 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """Each file and each picture (as a placeholder) of an outcome can be written alone; together they are all the names in the
-    help, except optional pictures."""
+    """Apart from optional pictures, the artefacts of an outcome are all the names in the help."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}
@@ -150,7 +144,6 @@ SCENES = {
     "impact": {"arm.png"},
     "maze": {"maze.png", "movie.mp4"},
 }
-"""Artefacts that need VTK."""
 
 
 @pytest.mark.thorough
@@ -158,7 +151,6 @@ SCENES = {
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PyVista is not imported; Matplotlib draws its pictures, and one sentence names the pictures left out and the reason."""
     pytest.importorskip("matplotlib")
     own, outcome = ran(name)
     for package in ("pyvista", "vtkmodules"):

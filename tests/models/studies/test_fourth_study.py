@@ -1,4 +1,4 @@
-"""A study in one file outside the package: once registered in the table, it has all features of other studies."""
+"""A study in one file outside the package, which has all features of other studies once it is registered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ DATA = {"trajectory.npz", "swing.csv", "graph.svg", "equations.tex", "summary.js
 
 
 def command(folder: Path, values: object, *more: str) -> tuple[int, Path]:
-    """Run the command on a file with these values, and return the exit status and output folder."""
     path, out = folder / "ball.json", folder / "out"
     path.write_text(json.dumps(values, indent=1))
     return main(["pendulum", str(path), "--out", str(out), *more], TABLE), out

@@ -1,4 +1,4 @@
-"""Commands for model files: run with changes and show; scripts are refused."""
+"""Commands for saved model files: run with changes, and show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`screwbond examples` and `screwbond --version`, and an installation's files outside the packages."""
+"""Commands `screwbond examples` and `screwbond --version`, and the files that an installation has outside the packages."""
 
 from __future__ import annotations
 

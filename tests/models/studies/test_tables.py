@@ -1,4 +1,4 @@
-"""Tables of kinds are complete: if a kind or a part of a kind is missing, the test named after that table fails."""
+"""Completeness of the tables of kinds; the test named after a table fails if a kind is missing there."""
 
 from __future__ import annotations
 
@@ -44,14 +44,11 @@ UNDECLARED = {
     Scenario: {"name", "description", "file", "body1", "body2", "contact", "gravity", "notes"},
     HandScenario: {"name", "description", "steps", "parameters"},
 }
-"""Fields that are neither numbers nor keywords: sections, records, strings."""
 WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surface"}
-"""Surfaces that scenario files do not support."""
 
 
 def test_surfaces() -> None:
-    """Files support every surface of `screws` that is not in `WITHOUT_FILES`; the values in a file are the arguments of the
-    surface's function."""
+    """The values in a file are the arguments of the surface's function in `screws`."""
     made = {name for name in surfaces.__all__ if inspect.isfunction(f := getattr(surfaces, name)) and _makes_surface(f)}
     assert set(SURFACES) == made - WITHOUT_FILES
     for name, kind in SURFACES.items():
@@ -81,7 +78,6 @@ def test_motions_and_gravities() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_of_the_object_in_the_hand(name: str) -> None:
-    """The sizes, surface and moments are consistent: the moments of inertia belong to the volume inside the surface."""
     assert set(SHAPES) == {surface for surface, kind in SURFACES.items() if kind.numbers}
     shape = SHAPES[name]
     size = {"egg": (0.035, 0.084)}.get(name, (0.03, 0.02, 0.04)[: len(shape.sizes)])
@@ -117,7 +113,6 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 
 def test_tasks() -> None:
-    """The set of commands is fixed; each file of a study has a writer or is a picture."""
     assert {command.name for command in COMMANDS} == {
         "contact",
         "delta",

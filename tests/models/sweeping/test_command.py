@@ -1,4 +1,4 @@
-"""The command `screwbond sweep` writes a store and a table from files; an error takes one line, and finished runs are kept."""
+"""Command `screwbond sweep`, which writes a store and a table from files and keeps finished runs after an error."""
 
 from __future__ import annotations
 

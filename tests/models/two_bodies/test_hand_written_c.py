@@ -1,4 +1,4 @@
-"""The hand-written C code of the hand compared with the independent equations, at random states in all charts."""
+"""Hand-written C code of the hand, compared with the independent equations at random states in all charts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 
 def exact_hand() -> Hand:
-    """Return the independent hand with all digits of the home joints: at a stiffness of 2e4 N/m, the tenth digit affects the
-    forces."""
+    """Return the independent hand with all digits of the home joints, since at a stiffness of 2e4 N/m the tenth digit affects
+    the forces.
+    """
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 
@@ -32,8 +33,7 @@ def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarr
 
 
 def in_states_of_c(hand: Hand, x: np.ndarray, charts: tuple[int, int]) -> np.ndarray:
-    """Return the 80 states of the C function from the 59 states of the independent hand; springs are along the axes of chart
-    0."""
+    """Return the 80 states of the C function from the 59 states of the independent hand."""
     q, w, springs, ball, virtual = hand.unpack(x)
     f, R = hand.tips(q, w), turned(ball[:4])
     touch = hand.contacts(f, springs, ball)
@@ -125,7 +125,7 @@ def test_the_start_is_an_equilibrium() -> None:
 
 
 def test_main_runs_in_c() -> None:
-    """The tips touch near the pole of their z axis, where both the graph and this run start in the other chart."""
+    """The tips touch near the pole of their z axis, so the graph and this run start in the other chart."""
     hand, p, m = exact_hand(), written.packed(SCENARIOS["main"]), np.array([1.0, 1.0, 0.0] * 3)
     start = in_states_of_c(hand, hand.start(), (1, 0))
     with written.library() as loaded:

@@ -1,4 +1,4 @@
-"""Scenario files: valid values pass unchanged; all errors are reported together, each with a path, a file and a line."""
+"""Scenario files, all of whose errors are reported together, each with a path, a file and a line."""
 
 import json
 import math
@@ -31,7 +31,7 @@ ABSENT = object()
 
 
 def changed(**changes):
-    """Return the valid scenario with other values; `body2__surface__f=ABSENT` removes a key."""
+    """Return the valid scenario with other values, in which `body2__surface__f=ABSENT` removes a key."""
     document = json.loads(json.dumps(GOOD))
     for path, value in changes.items():
         *folders, key = path.split("__")

@@ -1,5 +1,4 @@
-"""The hand-written C code of two eggs computes the same function as the contact, so the ratio of their run times is
-meaningful."""
+"""Hand-written C code of two eggs, which computes the same function as the contact, so their run times are comparable."""
 
 from __future__ import annotations
 
