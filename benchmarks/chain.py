@@ -29,8 +29,7 @@ AGREEMENT = 1e-12
 
 def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
     """Return masses in a row from a wall, each attached to the preceding mass by a spring and a damper with their own
-    values.
-    """
+    values."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")

@@ -23,8 +23,7 @@ SOURCE = Path(__file__).with_name("delta.c")
 @dataclass(frozen=True)
 class DeltaC:
     """Function in C of the rates x' (18,) at states x = (q1, v1, q2, v2, q3, v3) and motor torques u (3,); q1, q2, q3 are
-    the angles phi of the paper.
-    """
+    the angles phi of the paper."""
 
     library: ctypes.CDLL
     p: np.ndarray

@@ -34,8 +34,7 @@ PERIOD = 1e-3
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np.ndarray], np.ndarray]:
     """Return the torques (3,) from a tick and the motor angles, as machine code that keeps the last tool position and its
-    filtered difference.
-    """
+    filtered difference."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("last", 3), ("slope", 3), ("gain", 1))

@@ -98,8 +98,7 @@ def row(blocks: int) -> Graph:
 @dataclass(frozen=True)
 class Case:
     """Model with the end times (s) of its run and of a trial run (`quick`), its flag in C, and its states in the order of
-    the C code.
-    """
+    the C code."""
 
     name: str
     make: Any

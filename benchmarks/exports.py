@@ -107,8 +107,7 @@ def _node() -> tuple[str, ...]:
 
 def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
     """Return the seconds and sizes of exports of the oscillator in two new processes, with an empty and with a full cache;
-    with `quick`, in one process with the usual cache.
-    """
+    with `quick`, in one process with the usual cache."""
     found = dict[str, dict[str, float]]()
     for name in names:
         command = [sys.executable, "-c", f"from benchmarks.exports import cost; cost({name!r})"]

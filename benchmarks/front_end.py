@@ -129,8 +129,7 @@ def calls(function: Callable[[], object]) -> int:
 
 def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
     """Return the number of Python calls per additional part, from graph to right-hand side. A first model, which also
-    loads modules and fills Python's caches, is not counted.
-    """
+    loads modules and fills Python's caches, is not counted."""
     compile_model(make(counted[0]), backend="numpy")
     few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
     return (many - few) / (counted[1] - counted[0])

@@ -206,8 +206,7 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 def starts(repeats: int) -> dict[str, float]:
     """Measure the seconds from graph to callable in fresh processes without cached code, excluding imports; without
-    repeats, in one process with the usual cache, so that a trial does not recompile the solvers.
-    """
+    repeats, in one process with the usual cache, so that a trial does not recompile the solvers."""
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}

@@ -71,8 +71,7 @@ class Start:
 
 def start(stiffness: float = STIFFNESS) -> Start:
     """Return the pose and velocity at the contact (u, v) = (1.28, 0), (0.96, 0) with angle 0.61, rolling without slip or
-    spin.
-    """
+    spin."""
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)

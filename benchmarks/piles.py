@@ -301,8 +301,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
     """Return medians over rounds in which all programs run these scenes in turn; `falls`, s, replaces the scenes' own
-    durations.
-    """
+    durations."""
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}

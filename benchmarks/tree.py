@@ -65,8 +65,7 @@ def construction(chain: Chain) -> tuple[Compiled, float]:
 
 def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
     """Return functions that compute v' without efforts from q, v and the parameters of the inertias: recursion and mass
-    matrix.
-    """
+    matrix."""
 
     def by_matrix(q: Any, v: Any, p: Any) -> dict[str, Any]:
         weight = partials(lambda at: [potential(chain, GRAVITY, at, *p)], q, (p,))[0]

@@ -233,8 +233,7 @@ QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 def steps(graph: Graph) -> tuple[int, int]:
     """Return the numbers of steps in the rates and in all routines except those compiled as loops; shared steps count
-    once.
-    """
+    once."""
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0

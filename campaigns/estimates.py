@@ -104,8 +104,7 @@ def seen(name: str) -> np.ndarray:
 @dataclass(frozen=True)
 class Found:
     """Result of a seed: the distances of the true values, in standard deviations, from the estimate and from the solution
-    of the linear problem, and whether the 95 % confidence ellipsoid contains the true values.
-    """
+    of the linear problem, and whether the 95 % confidence ellipsoid contains the true values."""
 
     distance: float
     linear: float

@@ -74,8 +74,7 @@ def reached_by_pinocchio(
 
 def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
     """Return the row of a robot: numbers of goals reached by this project, by Pinocchio, and by Pinocchio alone, and this
-    project's CPU time per goal, ms.
-    """
+    project's CPU time per goal, ms."""
     path = public_urdf(name)
     robot = read_urdf(path, meshes=False)
     tree, names = robot.tree, [joint.name for joint in robot.joints]

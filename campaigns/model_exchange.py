@@ -46,8 +46,7 @@ def states_of(path: Path) -> list[str]:
 
 def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
     """Integrate an FMU; return times (rows,), values before events (rows, n), the number of instants, and the nominal
-    values (n,).
-    """
+    values (n,)."""
     import fmpy
     from fmpy import sundials
 

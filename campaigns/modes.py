@@ -82,8 +82,7 @@ def _report(there: Any, case: Case) -> None:
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
     """Check the cases of all seeds, starting with those in the store. Only a quarter as many linkages are checked, because
-    they take longest.
-    """
+    they take longest."""
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds

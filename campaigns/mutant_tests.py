@@ -36,8 +36,7 @@ Statement = tuple[str, int]
 Tell = Callable[[Any], None]
 SLACK, FACTOR = 8.0, 10.0
 """Time limit of a test, s: SLACK + FACTOR times its CPU time on the unmutated project. A test that exceeds it counts
-as endless, and kills the mutant.
-"""
+as endless, and kills the mutant."""
 
 
 class Recorded(NamedTuple):
@@ -182,8 +181,7 @@ def _silent(task: Callable[[Tell], None], tell: Tell) -> None:
 
 def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
     """Run tests; yield the name of each and whether it fails. A test that exceeds its limit (CPU time, s) ends the
-    process.
-    """
+    process."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     for item, following in zip(items, [*items[1:], None], strict=True):
         signal.setitimer(signal.ITIMER_PROF, limits.get(item.nodeid, 0.0))
@@ -216,8 +214,7 @@ class Trials:
 
     def chosen(self, mutant: Mutant) -> list[pytest.Item]:
         """Return the tests that execute a mutated statement, sorted by mutants killed per second; further cases of a
-        parametrised test count less.
-        """
+        parametrised test count less."""
         new = Recorded(0.0, frozenset({mutant.statement}), False)
         known = {item.nodeid: self.recorded.get(item.nodeid, new) for item in self.items}
         able = [name for name, test in known.items() if mutant.statement in test.executed and not test.failed]

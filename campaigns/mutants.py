@@ -160,8 +160,7 @@ class Campaign:
 
     def recorded(self, items: Sequence[pytest.Item]) -> dict[str, Recorded]:
         """Return the tests' records on the unmutated project, from the file of an earlier campaign if the sources are
-        unchanged.
-        """
+        unchanged."""
         file, sources = self.given.record, cache.sources()
         if file and file.exists():
             read, tests = json.loads(file.read_text(encoding="utf-8"))

@@ -45,8 +45,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 
 class Model(NamedTuple):
     """Graph, end time of its run (s), a varied parameter, the value whose samples and peak are kept (its first component),
-    and settings.
-    """
+    and settings."""
 
     graph: Callable[[], Graph]
     t_end: float

@@ -29,8 +29,7 @@ KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "u
 @dataclass(frozen=True)
 class Trial:
     """Number of a graph, the families and features from which it was drawn, the verdict, and, for a failure, the smallest
-    graph that shows it.
-    """
+    graph that shows it."""
 
     number: int
     drawn_from: tuple[str, ...]
@@ -65,8 +64,7 @@ def trial(job: tuple[int, int]) -> Trial:
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
     """Check `count` graphs from number `first`, with 0 worker `processes` in this process; return the trials so far if
-    interrupted.
-    """
+    interrupted."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)

@@ -38,8 +38,7 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
     """Run a model, and compare the result with that of the saved and loaded model unless changed values may affect start
-    values that the file stores as numbers.
-    """
+    values that the file stores as numbers."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):

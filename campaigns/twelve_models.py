@@ -315,8 +315,7 @@ def road_deviation(run: Result, n: SimpleNamespace) -> float:
 @dataclass(frozen=True)
 class Checked:
     """Model, its largest relative deviation from its reference, and ranges of random parameters; `inputs` writes files
-    into a folder and returns arguments.
-    """
+    into a folder and returns arguments."""
 
     module: ModuleType
     deviation: Callable[[Result, SimpleNamespace], float]

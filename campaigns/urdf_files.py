@@ -54,8 +54,7 @@ def reasons_of(error: ModelError) -> set[str]:
 
 def mended(text: bytes) -> bytes:
     """Return plain XML for a strict parser, reduced to links and joints, with all products of inertia, limits, and a
-    declared world.
-    """
+    declared world."""
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, remove_comments=True)

@@ -271,8 +271,7 @@ WIDTH = 1200
 
 def narrowed(path: Path) -> Image.Image:
     """Read a picture, reduced to at most `WIDTH` px for a page; its colours are kept, because a palette would dull rare
-    ones.
-    """
+    ones."""
     from PIL import Image
 
     with Image.open(path) as drawn:

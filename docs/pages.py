@@ -23,8 +23,7 @@ def text_of(page: str) -> str:
 
 def program_of(page: str) -> tuple[str, list[str | None]]:
     """Return the code of a page at its own line numbers, with a form feed printed after each block, and the outputs that
-    the page shows.
-    """
+    the page shows."""
     lines: list[str] = []
     shown: list[str | None] = []
     language, body = "", list[str]()

@@ -74,8 +74,7 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
     """Return an empty part with ports `a`, `b` for world twists, its 0-junction of T_0_a_b, and inputs `pose a`, `pose b`, which
-    the function named `fed_by` feeds.
-    """
+    the function named `fed_by` feeds."""
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
@@ -95,8 +94,7 @@ def velocity_at(point: Any) -> np.ndarray:
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
     """Return the MTF "Ad" that transforms a twist between two frames with the matrix (6, 6) of a signal, or its products
-    `action`.
-    """
+    `action`."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

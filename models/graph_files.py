@@ -66,8 +66,7 @@ def _model(parser: Any) -> None:
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
     """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
-    An error of this project is printed and does not end it.
-    """
+    An error of this project is printed and does not end it."""
     content, count = None, 0
     while count == 0 or go_on():
         try:

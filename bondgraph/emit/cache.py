@@ -116,8 +116,7 @@ def load(name: str) -> bytes | None:
 
 def load_supplied(name: str) -> bytes | None:
     """Return the bytes under the key `name` that came with the installed package, or None if they are missing or damaged. They
-    are trusted like the modules of the package.
-    """
+    are trusted like the modules of the package."""
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:
@@ -182,8 +181,7 @@ def _seal(name: str, body: bytes) -> bytes:
 
 def _read(path: Path) -> bytes | None:
     """Return the content of a regular file and mark it as used; return None if it cannot be read, or if another user can write to
-    it.
-    """
+    it."""
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:

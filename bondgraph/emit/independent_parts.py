@@ -33,8 +33,7 @@ def independent_parts_text(
     name: str, forms: Sequence[Form], blocks: int, single_limit: int, part: int, outs: Mapping[str, int]
 ) -> str:
     """Return the LLVM IR of the function `name` of a program that consists of these independent parts; it takes `blocks` blocks
-    and the arrays of results.
-    """
+    and the arrays of results."""
     texts, lines = list[str](), list[str]()
     widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
     most = max((sum(form.results) for form in forms), default=0)

@@ -190,8 +190,7 @@ def machine_kernel(
     name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, has_loop: bool = True
 ) -> Kernel:
     """Return a kernel of the code and the loop at these addresses, which `keep` owns; the loop calls this code (`has_loop`), or
-    code that it takes as its last argument.
-    """
+    code that it takes as its last argument."""
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
     strides = [ctypes.c_int64] * (1 + len(sizes))

@@ -48,8 +48,7 @@ SHARED, FEW = 300, 0.01
 """Minimum number of steps of a routine that shares a longer routine's code, and largest relative excess of the longer one."""
 ENDING = 0.9
 """Minimum length of a routine that serves as the ending of a long routine, relative to the long routine; 0.5 is the minimum
-beyond `QUICK` steps.
-"""
+beyond `QUICK` steps."""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""
@@ -124,8 +123,7 @@ class _Straight(NamedTuple):
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
     """Return the LLVM IR in which independent parts of the same form are written once, and the number of steps written; return
-    None if this does not pay off, or if a table consists of inputs.
-    """
+    None if this does not pay off, or if a table consists of inputs."""
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
@@ -166,8 +164,7 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
     """Return the steps of each routine, and of each case of a routine with alternatives, with the fusions that `compile_routines`
-    makes; from these steps, a printer for another language gets bit-identical results.
-    """
+    makes; from these steps, a printer for another language gets bit-identical results."""
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
@@ -303,8 +300,7 @@ def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
     """Compile the procedures that `write` and the LLVM IR that `others` return, two functions of a module, unless their code is
-    in the cache; use `passes` = 1 for code that takes a negligible fraction of a run.
-    """
+    in the cache; use `passes` = 1 for code that takes a negligible fraction of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

@@ -130,8 +130,7 @@ def supplied_name(name: str) -> str:
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
     """Return a writer's code that came with the package, and the names of its functions; return None without such code for this
-    processor, or if another processor is chosen.
-    """
+    processor, or if another processor is chosen."""
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):
@@ -228,8 +227,7 @@ def _object_name(digest: str, passes: int, level: int) -> str:
 @build_once
 def _linker() -> Any:
     """Return a JITLink linker, which keeps code and constants together; Windows needs the older linker, which aborts if code and
-    constants lie more than 2 GB apart.
-    """
+    constants lie more than 2 GB apart."""
     return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 
 

@@ -273,8 +273,7 @@ def choice_text(
     name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
     """Return the function `name` that calls one of `cases`, selected by the integers block[slot], the last of which varies
-    fastest.
-    """
+    fastest."""
     passed = _passed(blocks, *outs)
     lines = []
     index = "0"

@@ -18,15 +18,13 @@ from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
 """Candidate steps for differences of start formulas, relative to a number; the longest step that changes no mode is halved and
-extrapolated.
-"""
+extrapolated."""
 
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
 """Changes of a number, relative or, if it is zero, absolute, that are so small that the mode changes only on a boundary between
-two modes.
-"""
+two modes."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -184,8 +182,7 @@ def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivative and its uncertainty by Richardson extrapolation of central differences (Ridders): for each component,
-    the pair of extrapolations that agrees best, and its scatter.
-    """
+    the pair of extrapolations that agrees best, and its scatter."""
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):

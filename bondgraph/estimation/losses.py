@@ -65,8 +65,7 @@ class RobustLoss:
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Return a square root of the inverse covariance, from derivatives (rows, k); it is the derivatives themselves unless
-        there are more data than varied numbers.
-        """
+        there are more data than varied numbers."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
@@ -94,5 +93,4 @@ _ALL: tuple[Loss, ...] = (
 )
 LOSSES = {loss.name: loss for loss in _ALL}
 """Losses by name: r^2 for "linear", 2 c^2 (sqrt(1 + (r / c)^2) - 1) for "soft_l1", and r^2 with a linear continuation beyond c
-for "huber", with c = `MARGIN`.
-"""
+for "huber", with c = `MARGIN`."""

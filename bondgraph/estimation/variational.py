@@ -103,8 +103,7 @@ class Variational:
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
         """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
-        the derivatives of S' with respect to x.
-        """
+        the derivatives of S' with respect to x."""
         rates, n = self._scalars["rates"], self.n
         inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
         slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
@@ -157,8 +156,7 @@ class Variational:
 
     def impact(self) -> PreparedKernel:
         """Return the kernel (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,), flows before them (c,),
-        restitutions (c,), and friction limits (f,) caused by z, then the derivatives of all of these, by columns.
-        """
+        restitutions (c,), and friction limits (f,) caused by z, then the derivatives of all of these, by columns."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))

@@ -357,8 +357,7 @@ class Graph(Draft):
         **settings: Unpack[RunSettings],
     ) -> Result:
         """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs, compile
-        it once: `compiled = graph.compile()`. Other arguments are those of `bondgraph.simulate`.
-        """
+        it once: `compiled = graph.compile()`. Other arguments are those of `bondgraph.simulate`."""
         from bondgraph.compile.pipeline import simulate
 
         return simulate(self, t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)

@@ -60,8 +60,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
 
 def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
     """Return False if a formula records different steps when called again; a formula that fails counts as repeatable, since other
-    passes report it.
-    """
+    passes report it."""
     tape = Tape()
     inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
     arguments, start = [], 0
@@ -119,8 +118,7 @@ def _scalars(results: Any) -> list[Any]:
 
 def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
     """Return True if all pairs of scalars agree in their constants, and in their values at random arguments; the steps may
-    differ, since commutative operations record arguments in the order of their positions.
-    """
+    differ, since commutative operations record arguments in the order of their positions."""
     first, second = ([tape.scalar(pair[k]).index for pair in pairs] for k in (0, 1))
     if first == second:
         return True

@@ -33,8 +33,7 @@ def wrong_arguments(
     statement: Statement, system: System, owner: Element | Automaton | None
 ) -> tuple[str, tuple[str, ...]] | None:
     """Return a report of the arguments that a formula takes and gets, with cures; return None if their numbers agree or are
-    unknown.
-    """
+    unknown."""
     arguments = _positional(statement.op.function)
     if arguments is None:
         return None

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 def in_rows(values: Any) -> Any:
     """Return the values of the runs in order, as numbers (runs, ...) or a list of strings, whatever the index of a pandas object;
-    return None for values without a first axis.
-    """
+    return None for values without a first axis."""
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -151,8 +150,7 @@ class PreparedRun:
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214 and E455 as
-        `simulate` does.
-        """
+        `simulate` does."""
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters, t)

@@ -229,8 +229,7 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     """Compile a large routine that a run calls a few times without optimisation: it runs half as fast, but compiles in a fortieth
-    of the time.
-    """
+    of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

@@ -1,6 +1,5 @@
 """Kernels of groups of statements: trace once, split off the part that depends only on parameters, differentiate once, and merge
-kernels that differ only in constants.
-"""
+kernels that differ only in constants."""
 
 from __future__ import annotations
 

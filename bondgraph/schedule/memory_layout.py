@@ -69,8 +69,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
 
     def rank(number: int) -> tuple[bool, int, int]:
         """Return the priority of a lane, of which the smallest goes first; an entry of the queue with another priority is
-        outdated.
-        """
+        outdated."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]

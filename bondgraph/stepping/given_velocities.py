@@ -119,8 +119,7 @@ def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None
 
 def _inertial_field(draft: Assembly, path: str, element: Element, moving: bool) -> None:
     """Add the statements of an IC: its position moves with the flow, and its momentum and effort follow from position and
-    velocity.
-    """
+    velocity."""
     law, bond = element.law_as(laws.InertialField), draft.bond_at(path)
     arguments, q, v = law_arguments(path, element), f"{path}.q", f"{path}.{VELOCITY}"
     position = laws.StateSpec(law.position.initial, law.position.nominal, bond.domain.displacement_unit)

@@ -209,8 +209,7 @@ def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, s
 
 def _directions(workspace: StepWorkspace) -> np.ndarray:
     """Return the derivative of each contact's slip length with respect to its slips, (slips,), which is 0 where the contact
-    sticks.
-    """
+    sticks."""
     u = np.zeros(len(workspace.along))
     for cone, s in zip(workspace.layout.cones, workspace.s, strict=True):
         slips = slice(cone.slip, cone.slip + cone.slips)

@@ -131,8 +131,7 @@ class Steps:
     """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
     """Kernel (t, x, p, m) -> power into all C, twice the kinetic energy of the velocities, power of the potentials of IC, and
-    gaps.
-    """
+    gaps."""
     traced: Traced
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
@@ -210,8 +209,7 @@ def _wrench_of(contact: ContactPoint) -> Op:
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
     """Add modes and forces of contacts, which only steps change, and powers of the energy account; `pairs` is True if further
-    contacts are found at every step.
-    """
+    contacts are found at every step."""
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)
     aliases = dict(system.aliases)

@@ -101,8 +101,7 @@ DEPTH = 4
 """Number of earlier iterates in Anderson acceleration."""
 MAX_PROGRAMS = 60
 """Number of quadratic programs in a step before a damped iteration replaces acceleration; after as many again, the step is given
-up.
-"""
+up."""
 DAMPING = 0.4
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""

@@ -222,8 +222,7 @@ class Points:
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
         """Yield the value of a name for each of the runs; each name and run has its own stream, so no value depends on the
-        others.
-        """
+        others."""
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:

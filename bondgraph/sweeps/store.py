@@ -164,8 +164,7 @@ class Store:
 
     def header(self) -> dict[str, Any]:
         """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
-        store, or damaged.
-        """
+        store, or damaged."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:

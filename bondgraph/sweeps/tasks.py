@@ -164,8 +164,7 @@ Keepable = str | Measure | Callable[[Result], object]
 @dataclass(frozen=True)
 class Kept:
     """Column to keep: name, function that computes its values, unit, and shape if known beforehand; the first axis runs over the
-    samples if `over_time`.
-    """
+    samples if `over_time`."""
 
     name: str
     take: Callable[[Any], object]

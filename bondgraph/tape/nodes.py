@@ -56,8 +56,7 @@ class Powers:
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
     """Return exp(exponent) as a product; return None unless the exponent is a sum of logarithms and of terms of the input block
-    `parameters`.
-    """
+    `parameters`."""
     multiples: dict[int, float] = {}
     terms: list[tuple[float, Mapping[int, int]]] = []
     constant = 0.0
@@ -159,8 +158,7 @@ def leaf_length(leaf: Node) -> int:
 
 def table_of(values: Any) -> Node:
     """Return the leaf of a table of numbers (n,), which are stored as one byte string that is hashed once and compared as a
-    whole.
-    """
+    whole."""
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 

@@ -18,8 +18,7 @@ MOST_OPERATIONS = 100
 """Maximum number of operations on values that change along the solution; beyond it Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
 """Minimum order, order allowed for code of any length, and, for higher orders, the maximum of (number of operations) order^2:
-longer code exceeds the instruction cache, and takes twice the time per instruction.
-"""
+longer code exceeds the instruction cache, and takes twice the time per instruction."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
 """Operations with their own recurrences; for all other operations, recurrences follow from the derivatives."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
@@ -78,8 +77,7 @@ class _Series:
 
     def _needed(self, roots: Iterable[int]) -> set[int]:
         """Return the nodes that the roots need, and the slopes of functions among them; record which nodes change along the
-        solution.
-        """
+        solution."""
         waiting, needed = list(roots), set[int]()
         while waiting:
             reached = reachable(self._tape, waiting, skip=needed)
@@ -135,8 +133,7 @@ class _Series:
 
     def _convolution(self, a: int, b: int, first: int, k: int, weights: Mapping[int, int] | None = None, last: int = -1) -> int:
         """Return the sum of a_j b_(k-j) times the weight of j, for j from `first` to `last` (by default k); the latest
-        coefficients come last, so that earlier products need not wait for them.
-        """
+        coefficients come last, so that earlier products need not wait for them."""
         tape, total = self._tape, self._zero
         for j in sorted(range(first, (k if last < 0 else last) + 1), key=lambda j: max(j, k - j)):
             factor = self.at(a, j) if weights is None else tape.multiply(weights[j], self.at(a, j))

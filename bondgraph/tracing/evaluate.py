@@ -181,8 +181,7 @@ def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[Ta
 
 def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
     """Return True if an element constrains states, not unknowns, in one of its modes, so that its vanishing quantity must be
-    differentiated; an element that constrains neither, such as a diode across a source, does not need the derivative.
-    """
+    differentiated; an element that constrains neither, such as a diode across a source, does not need the derivative."""
     part = yielding.get(unknown.element)
     if part is None:
         return True

@@ -154,8 +154,7 @@ def newton_iteration(
 
 def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
     """Return a solver with pivots chosen at the largest guesses, and for the strongest sources, for which the matrix of the
-    samples is regular; pivots are chosen at run time if no order suits all modes.
-    """
+    samples is regular; pivots are chosen at run time if no order suits all modes."""
     count, everything = len(right), tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
     by_mode = bool({mode.index for mode in context.inputs["m"]} & context.reached(list(entries.values())))

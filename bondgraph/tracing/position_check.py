@@ -137,8 +137,7 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
     """Return (row, column) of the worst entry of the matrix, its value and its correct value, from states that change neither
-    position nor matrix: the rate of the position and the flows are linear in these states.
-    """
+    position nor matrix: the rate of the position and the flows are linear in these states."""
     values, system = traced.values, traced.context.system
     before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)
     numbers = np.reshape(np.asarray(values[system.resolve(f"{path}.N")], dtype=object), (count, len(before)))

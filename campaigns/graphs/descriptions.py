@@ -26,8 +26,7 @@ class Joint:
 @dataclass(frozen=True)
 class Link:
     """Link between two junctions, "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b` or in
-    reverse.
-    """
+    reverse."""
 
     name: str
     a: str
@@ -231,8 +230,7 @@ ORDERS = 12.0
 
 def rescaled(d: Description, rng: np.random.Generator) -> Description:
     """Change the unit of every state: efforts are multiplied and flows divided by a factor that differs on the two sides
-    of each two-port.
-    """
+    of each two-port."""
     region = {j.name: j.name for j in d.joints}
     for x in d.links:
         if x.kind == "bond":

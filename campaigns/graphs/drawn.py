@@ -35,8 +35,7 @@ from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
 """Probability of choosing an element that is compatible with the causality at its junction; with 1, no conflict would
-occur.
-"""
+occur."""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
@@ -75,8 +74,7 @@ def consistent(graph: Graph) -> Graph:
 
 class Draw:
     """Random graph of junctions and branches; each junction has a part that sets its common variable, and other parts that
-    use it.
-    """
+    use it."""
 
     linear = False
     """True if nonlinear relations and modulated two-ports are left out."""
@@ -247,8 +245,7 @@ class Rigid(Draw):
 
     def branch(self, a: Element, b: Element) -> None:
         """Connect two junctions; half of the time, connect junctions of the same type rigidly, so that their storages depend
-        on each other.
-        """
+        on each other."""
         if a.kind[-1] == b.kind[-1] and self.rng.random() < 0.5:
             if self.rng.random() < 0.5:
                 return self.join(a, b)

@@ -23,8 +23,7 @@ FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 @dataclass(frozen=True)
 class Allowed:
     """Solution of the relations at a point: all of y, the rates of its states, which of these are determined, the
-    inconsistency of the rows, and the sensitivity of the solution.
-    """
+    inconsistency of the rows, and the sensitivity of the solution."""
 
     y: np.ndarray
     rates: np.ndarray
@@ -168,8 +167,7 @@ def null_space(matrix: np.ndarray) -> np.ndarray:
 
 def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
     """Return the least-norm solution for each right-hand side (m, k), the null space, the largest residual, and the
-    condition number of the solved part.
-    """
+    condition number of the solved part."""
     columns = sizes_of_columns(matrix)
     u, s, vt = np.linalg.svd(matrix / columns, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0

@@ -36,8 +36,7 @@ from campaigns.graphs.rows import Rows, Situation, Terms
 
 class Point:
     """Relations of a model in one situation, with the variables `<bond>:effort`, `<bond>:flow`, `<element>.<state>` and,
-    for the acceleration of an IC, `<element>:rate`.
-    """
+    for the acceleration of an IC, `<element>:rate`."""
 
     def __init__(self, model: Model, situation: Situation):
         self.model, self.at = model, situation

@@ -113,8 +113,7 @@ def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """Reverse half arrows that do not determine the sign of a state or source: those of storages and sources with a
-    junction's common variable, and of linear resistors whose effort and flow no signal reads.
-    """
+    junction's common variable, and of linear resistors whose effort and flow no signal reads."""
     new = rebuilt(graph)
     read = set(signals_read(new))
 
@@ -161,8 +160,7 @@ def signals_read(graph: Graph) -> Iterator[str]:
 
 def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """Scale the state of every independent storage by a factor from 1e-12 to 1e12; signals that read the state convert it
-    back.
-    """
+    back."""
     same = {path: path for path in names_of(graph)}
     try:
         model = graph.freeze()

@@ -24,8 +24,7 @@ class Situation:
 @dataclass
 class Rows:
     """Rows of N y' + g(y) = 0 at a point, with G = dg/dy, and which rows are satisfied only together with their own
-    derivatives.
-    """
+    derivatives."""
 
     places: dict[str, slice]
     size: int

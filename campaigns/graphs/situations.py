@@ -70,8 +70,7 @@ def switched_junctions(model: Model) -> dict[str, Junction]:
 
 def parted_by(compiled: Compiled) -> dict[str, str]:
     """Return, for each switched junction, the bond that sets its common variable, which defines what an open junction
-    means.
-    """
+    means."""
     return {
         path: bond.name
         for path, law in switched_junctions(compiled.model).items()

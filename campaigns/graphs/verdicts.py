@@ -38,8 +38,7 @@ TOO_ILL = 1e10
 @dataclass(frozen=True)
 class Verdict:
     """Verdict on a graph, with its reason: "right", "wrong", "undecided", "slow", "uncoded", "rightly refused", or
-    "regular refused" for a graph that should not be refused.
-    """
+    "regular refused" for a graph that should not be refused."""
 
     kind: str
     reason: str = ""

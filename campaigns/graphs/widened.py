@@ -98,8 +98,7 @@ class _Wide(Draw):
 
     def _automata(self) -> None:
         """Add two automata that switch at `INSTANT`, by guards with different slopes; without the feature "instant" they never
-        switch.
-        """
+        switch."""
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):

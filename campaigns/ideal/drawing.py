@@ -88,8 +88,7 @@ def without_dead_ends(network: Network) -> Network:
 
 def drawn_masses(seed: int, largest: int = 8) -> Masses:
     """Draw a row, a tree or a drive of masses, with friction limits that are equal, or rounded to one decimal so that many
-    coincide.
-    """
+    coincide."""
     rng = np.random.default_rng([seed, 2])
     count, kind = int(rng.integers(2, largest + 1)), ("row", "tree", "drive")[int(rng.integers(3))]
     limits = rng.choice((1.0, 2.0)) * np.ones(3 * count) if seed % 2 else np.round(rng.uniform(0.2, 2.0, 3 * count), 1)

@@ -20,8 +20,7 @@ LARGE = 0.02
 @dataclass(frozen=True)
 class Course:
     """Values at the sample times (samples, channels) of a run with one step size, and the time after which there is no
-    solution.
-    """
+    solution."""
 
     values: np.ndarray
     ends: float = np.inf

@@ -30,8 +30,7 @@ TURN = 2.0 * np.pi
 @dataclass(frozen=True)
 class Place:
     """Position (start x + i y, angle), length, mass and moment of inertia of a link, and the distance of its centre of
-    mass from the start.
-    """
+    mass from the start."""
 
     begin: np.ndarray
     angle: np.ndarray

@@ -25,8 +25,7 @@ WIRE = 1e-9
 """Resistance (Ohm) in series with each branch; all other resistances are of order one."""
 SHORT = 1e-5
 """Voltage drop across `WIRE`, relative to the largest source, that reveals an unopposed source if it lasts two steps;
-an impulse, as in the charging of a capacitor, lasts one step.
-"""
+an impulse, as in the charging of a capacitor, lasts one step."""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"

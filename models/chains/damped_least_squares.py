@@ -151,8 +151,7 @@ class _Search:
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
         """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) of the pose with respect to joints
-        / natural size.
-        """
+        / natural size."""
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)
         J[:, 3:] /= self.size
@@ -273,8 +272,7 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
     """Return starts (count, n) spread over the limits or, without limits, over a turn or +-`size`; they are the same in every
-    call.
-    """
+    call."""
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)

@@ -265,8 +265,7 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2 in world axes; it is zero at the world's
-    origin.
-    """
+    origin."""
     mass, first = first_moment(tree, q, numbers)
     return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
 
@@ -384,8 +383,7 @@ class _Hinged:
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
         """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration that velocities
-        cause.
-        """
+        cause."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D

@@ -224,8 +224,7 @@ DYNAMICS = "Featherstone 2008"
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
     """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs
-    and of stops.
-    """
+    and of stops."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}

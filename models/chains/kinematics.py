@@ -94,8 +94,7 @@ def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
 @of_rows("q")
 def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates. Joints that do not carry the link have zero
-    columns.
-    """
+    columns."""
     path = tree.sections.path(tree.sections.carrier[link])
     frames = _frames(tree, q, path)[1:]
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})

@@ -86,8 +86,7 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
 
 def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
     """Add an automaton `limits of <coordinate>` with the states "inside", "below" and "above" for every limited coordinate. With
-    `ends`, a run that starts beyond a limit is refused (E339).
-    """
+    `ends`, a run that starts beyond a limit is refused (E339)."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):

@@ -100,8 +100,7 @@ def sections_of(
     screws: Sequence[np.ndarray], homes: Sequence[np.ndarray], parents: Sequence[int], drives: Sequence[Drive]
 ) -> Sections:
     """Return the sections of a tree from the screws (6, n_k) of its joints and the home poses (4, 4) of its links, both in base
-    axes. `parents` are indices of links (-1: the base), and `drives` has an entry for each freedom.
-    """
+    axes. `parents` are indices of links (-1: the base), and `drives` has an entry for each freedom."""
     size = max([1e-3, *(float(np.linalg.norm(np.asarray(H)[:3, 3])) for H in homes)])
     base = (0, np.eye(3), np.zeros(3))
     freedoms: list[Section] = []
@@ -122,8 +121,7 @@ def sections_of(
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
     """Return the section of a screw, and rotation and origin of its frame; R and p are those of the preceding frame, all in base
-    axes.
-    """
+    axes."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -235,8 +233,7 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 def coordinates_of(link: Link) -> list[str]:
     """Return the names of a joint's coordinates: the link's name, numbered if there are several. A joint that mimics another has
-    none.
-    """
+    none."""
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 

@@ -122,8 +122,7 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
     """Report E439 for a number of places that is not a positive integer or is too large for convex bodies, and E429 for `near`
-    with several places.
-    """
+    with several places."""
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]

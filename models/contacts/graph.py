@@ -79,8 +79,7 @@ def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -
 
 StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
 """Function of a contact's name (for errors), its surfaces, and the poses (4, 4) of body 1 in the world and of body 2 in body 1,
-that returns the contact coordinates at which the contact starts.
-"""
+that returns the contact coordinates at which the contact starts."""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:

@@ -92,8 +92,7 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
     """Return the intervals (s) in which a contact is active, from its modes before and after every event; without modes there are
-    none.
-    """
+    none."""
     if not contact.off:
         return ()
     touching = contact.touching
@@ -162,8 +161,7 @@ def _rotated_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
     """Return (s_x, s_y, s_turn): s_x and s_y are those of v_x and v_y if these are constrained, else of omega_x and omega_y;
-    s_turn is that of omega_z.
-    """
+    s_turn is that of omega_z."""
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)

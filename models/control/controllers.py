@@ -68,8 +68,7 @@ def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
     """Add `y`, in `unit`, and its rate `dy`: a measured signal, or the output of the filter dy = filtered' = (y - filtered) / T.
-    A sampled block takes a filtered difference quotient.
-    """
+    A sampled block takes a filtered difference quotient."""
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):

@@ -102,8 +102,7 @@ def passive_controller(
 
 def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, tip: str) -> None:
     """Connect a finger's tip link to its spring, with a bond from the controller to the tip, and the tip's pose (4, 4) as a
-    signal.
-    """
+    signal."""
     graph.connect(controller.port(f"tip {index}"), finger.port(tip))
     graph.wire(f"{finger.name}.{tip}.H", controller, f"pose {index}")
 

@@ -76,8 +76,7 @@ def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
 
 def friction_margins(forces: np.ndarray, normals: np.ndarray, friction: float) -> np.ndarray:
     """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; it is negative outside the
-    friction cone.
-    """
+    friction cone."""
     normal = np.sum(forces * normals, axis=-1)
     return friction * normal - np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
 
@@ -179,8 +178,7 @@ def object_manipulability(parameters: HandParameters, joints: np.ndarray, points
 
 def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
     """Return the extension (..., n) of each finger at the angles (..., n, 4): the distance from joint 2 to the tip's centre,
-    divided by the length of the links between them, so that it is 1 at full reach.
-    """
+    divided by the length of the links between them, so that it is 1 at full reach."""
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
     lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()

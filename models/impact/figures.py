@@ -100,8 +100,7 @@ def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Plot the phase portrait of (15) with its invariant line. As in the paper, compression is x < 0; all impacts return to x =
-    0.
-    """
+    0."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     with plot_file(path, (7.6, 5.2), dpi=dpi, layout="constrained", title="Phase portrait of the viscoelastic impact") as figure:

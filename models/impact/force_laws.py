@@ -260,8 +260,7 @@ def _approach_rate(level: Any) -> Any:
 
 def _departure_rate(level: Any) -> Any:
     """Return y in [0, 1) with F(-y) = level, which is 1 + W0(-exp(-1 - level)) with Lambert's W; small values are found by
-    Newton's method.
-    """
+    Newton's method."""
     from scipy.special import lambertw
 
     level = np.asarray(level, dtype=float)

@@ -43,8 +43,7 @@ class Kind:
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
     """Matrix F (n, 6), or (6,) for one freedom, with F @ T_A_A_B the rates of the joint's motions in the order of its screws:
-    angular velocities about the axes and velocities along them. F.T @ torque is the wrench of a motor on b, in A.
-    """
+    angular velocities about the axes and velocities along them. F.T @ torque is the wrench of a motor on b, in A."""
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
@@ -93,8 +92,7 @@ def aligned(H: np.ndarray) -> list[np.ndarray]:
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
     """Return the closure condition that keeps the first axis (of A) and the second axis (of B) at the angle psi, and transmits a
-    moment about their common normal.
-    """
+    moment about their common normal."""
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])

@@ -124,8 +124,7 @@ def gate(i: int) -> str:
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
     """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read, and the errors of
-    `MazeParameters.from_json`.
-    """
+    `MazeParameters.from_json`."""
     return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 

@@ -61,8 +61,7 @@ def draw_maze(
     room: float | None = None,
 ) -> None:
     """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
-    `scale` bar. The drawing extends `room` (m) on all sides of the centre, by default as far as maze and ball reach.
-    """
+    `scale` bar. The drawing extends `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -143,8 +142,7 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
     """Plot root loci on ring i: first for the loop that holds the ball and then, with this loop closed, for the loop that turns
-    the maze.
-    """
+    the maze."""
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -264,8 +262,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
     """Plot the largest real part of all poles on all rings versus both gains, with the stability boundary, and with dots where
-    the ball reaches the centre.
-    """
+    the ball reaches the centre."""
     title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()

@@ -351,8 +351,7 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
 
 def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
     """Return the factor of the times at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives,
-    or 0 without finite limits.
-    """
+    or 0 without finite limits."""
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 

@@ -263,8 +263,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 def place_inductors(circuit: Circuit) -> None:
     """Add all inductors, with each group of coupled inductors as one field; raise E640 for couplings that store
-    negative energy.
-    """
+    negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]
@@ -285,8 +284,7 @@ def place_inductors(circuit: Circuit) -> None:
 
 def _field(circuit: Circuit, group: Sequence[str]) -> None:
     """Add coupled inductors as a field with the energy psi^T L^-1 psi / 2 of their fluxes psi, with the matrix of
-    inductances L.
-    """
+    inductances L."""
     rows = [circuit.inductors[name] for name in group]
     roots = np.sqrt([max(inductance, 0.0) for _, inductance, _ in rows])
     factors = np.eye(len(group))

@@ -103,8 +103,7 @@ class Stoichiometry:
     @property
     def affinities(self) -> tuple[float, ...]:
         """Affinity, divided by R T, that the held amounts impose on each cycle. It is zero in equilibrium, and infinite with a
-        one-way reaction ("->").
-        """
+        one-way reaction ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf

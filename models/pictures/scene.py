@@ -55,8 +55,7 @@ class ForceScale(NamedTuple):
 
 def _lasting(t: Array, sizes: Array) -> float:
     """Return the median over time of the magnitudes (k,) of a force while it acts, or the largest for a short force, which acts
-    neither at the end nor for half of the time.
-    """
+    neither at the end nor for half of the time."""
     acting = sizes > 1e-3 * sizes.max()
     weights = np.gradient(t) if len(t) > 1 else np.ones(1)
     if not (acting[-1] or weights[acting].sum() > 0.5 * weights.sum()):
@@ -314,8 +313,7 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
     """Return a time (s) when forces are strong, ghosts are well apart, and paths do not yet overlap, or about a third of the run
-    without contacts.
-    """
+    without contacts."""
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
@@ -415,8 +413,7 @@ def upward(scene: Scene) -> Array:
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
     """Return the unit vector to the viewer: that of the scene, else a direction that shows contacts from the side and the ground
-    slightly from above. The time `focus` (s) has more weight than all other times.
-    """
+    slightly from above. The time `focus` (s) has more weight than all other times."""
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))

@@ -170,8 +170,7 @@ UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 @dataclass(frozen=True)
 class Grammar:
     """Grammar of a format: its outermost element, elements that are listed if they are not read, and reasons for ignoring
-    elements.
-    """
+    elements."""
 
     tag: str
     rule: ElementRule

@@ -98,8 +98,7 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
 def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, constants: Mapping[str, float]) -> Graph:
     """Return Ce and Re with the junctions between them; kappa is the forward constant divided by the product of the reactants'
-    K.
-    """
+    K."""
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():

@@ -61,8 +61,7 @@ def network_content(text: str, file: str) -> NetworkContent:
 
 def _check_tags(text: str, file: str) -> None:
     """Raise E650 for document types and entities, which parsers expand, and for tags nested so deeply that the recursion of
-    parsers fails.
-    """
+    parsers fails."""
     if declared := re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise _error(
             "E650", file, text.count("\n", 0, declared.start()) + 1, "it has a document type or entities", "without them"

@@ -83,8 +83,7 @@ class Declared:
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
         """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of
-        ...".
-        """
+        ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)

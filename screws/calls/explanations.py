@@ -62,8 +62,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
     """Return the error of a call that does not match the signature (E317) or the annotations (E150) of a function, else
-    None.
-    """
+    None."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]

@@ -20,8 +20,7 @@ from screws.surfaces.surface import Surface
 @dataclass(frozen=True)
 class StationaryPair:
     """Pair of surface points, expressed in the frame of object 1: tangential offset and tilt (zero at a solution), gap,
-    curvatures.
-    """
+    curvatures."""
 
     pair: Pair
     M1: np.ndarray
@@ -63,8 +62,7 @@ def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
 
 def solve_stationarity(bodies: Bodies, start: Pair, max_iterations: int = 60) -> StationaryPair | None:
     """Solve for the stationary pair to rounding error by Newton iteration with line search; return None if it does not
-    converge.
-    """
+    converge."""
     surface1, surface2, length = bodies.surface1, bodies.surface2, bodies.length
     current = evaluate(bodies, start)
     for _ in range(max_iterations):
@@ -231,8 +229,7 @@ def local_minima(bodies: Bodies) -> list[StationaryPair]:
 
 def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[StationaryPair]:
     """Return the pairs without duplicates, first overlapping pairs by increasing depth, then separated pairs by increasing
-    gap.
-    """
+    gap."""
     minima: list[StationaryPair] = []
     for pair in sorted(pairs, key=lambda pair: (pair.gap >= 0.0, abs(pair.gap))):
         distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
@@ -261,8 +258,7 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
 
 def _between_convex(bodies: Bodies) -> StationaryPair | None:
     """Return the closest points of two separated convex bodies, or None if the iteration fails or the bodies overlap,
-    because then several pairs face each other.
-    """
+    because then several pairs face each other."""
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
     return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair
@@ -367,8 +363,7 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
     """Return the error for bodies that touch along a line, or at a focal distance, where a hollow has the other body's
-    curvature.
-    """
+    curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:

@@ -1,6 +1,5 @@
 """Initial guesses for the search for closest points: samples of both surfaces, and well-spaced pairs among the best of
-them.
-"""
+them."""
 
 from __future__ import annotations
 
@@ -121,8 +120,7 @@ def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int =
 
 def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
     """Return a pair of facing points near the closest points, by alternating projections from the centre of one body; None
-    if both are unbounded or a projection fails.
-    """
+    if both are unbounded or a projection fails."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     try:
         if not isinstance(surface2.shape, (Plane, Cylinder)):

@@ -1,6 +1,5 @@
 """Generalised contact kinematics (Visser 2002, section 3, corrected): rates of the contact coordinates from the
-relative twist, and their drift.
-"""
+relative twist, and their drift."""
 
 from __future__ import annotations
 

@@ -31,8 +31,7 @@ _REACH = 0.2
 the edge."""
 _STARTS, _APART = 6, 0.3
 """Number of points from which the search for an overlap starts, and their least distance relative to the smaller
-body's size.
-"""
+body's size."""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -50,8 +49,7 @@ class Overlap:
 @dataclass(frozen=True)
 class InsidePoint:
     """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth
-    below the other body's nearest sample, m, and the coordinates of both samples.
-    """
+    below the other body's nearest sample, m, and the coordinates of both samples."""
 
     point: np.ndarray
     body: int
@@ -126,8 +124,7 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive
-    outside, and the indices (k,) of the other body's nearest samples, -1 for a closed form or far outside.
-    """
+    outside, and the indices (k,) of the other body's nearest samples, -1 for a closed form or far outside."""
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points

@@ -19,8 +19,7 @@ PACKAGES = ("bondgraph", "screws", "screwbond.models")
 
 class MissingAttribute(ScrewbondError, AttributeError):
     """Error for a name that a package or an object lacks (E684), whose message is composed only when it is read, because
-    most of these errors only serve `hasattr`.
-    """
+    most of these errors only serve `hasattr`."""
 
     code = "E684"
 
@@ -73,8 +72,7 @@ def homes_of(name: str) -> tuple[str, ...]:
 @functools.cache
 def _exports() -> dict[str, set[str]]:
     """Return the names of all packages and of their exported modules, read from source files because most modules are not
-    loaded.
-    """
+    loaded."""
     table = {}
     for package in PACKAGES:
         try:

@@ -196,8 +196,7 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
 
 class _OldImports(MetaPathFinder):
     """Finder that raises an error with the new name if an old name is imported, also by `from bondgraph import OLD`, for
-    which Python tries to import a module of this name.
-    """
+    which Python tries to import a module of this name."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")

@@ -75,8 +75,7 @@ def _points(
     rows: np.ndarray, core: np.ndarray, out: np.ndarray, height: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes
 ) -> NearestPoints:
     """Return the nearest points for points `core` of the other shape at `height` above the box; `core` and the outward
-    directions `out` are in the box's axes.
-    """
+    directions `out` are in the box's axes."""
     R, r = shapes2.R[rows], shapes1.radius[rows]
     centre, n = shapes2.p[rows] + rotate(R, core), rotate(R, out)
     return NearestPoints(rows, centre - r[:, None] * n, centre - height[:, None] * n, -n, height - r)
@@ -116,8 +115,7 @@ def _root(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first and last t in [-1, 1] for which c + t a lies above the face normal to `axis`; first > last if there
-    is none, (0, 0) for points.
-    """
+    is none, (0, 0) for points."""
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (-h - c) / a, (h - c) / a
     slack = 1e-9 * np.max(h, axis=1)[:, None]
@@ -233,8 +231,7 @@ def _patches(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray, size: np.ndarray, reach: float
 ) -> NearestPoints:
     """Return the corners of the intersection of one box's face across direction `best` with the facing face of the other
-    box.
-    """
+    box."""
     swapped = best[rows] >= 3
     fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
     a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))

@@ -137,8 +137,7 @@ MAX_PARALLEL_SINE = 0.05
 
 def round_round(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
     """Return the nearest points of balls and capsules, at most five for a pair (Ericson 2005, section 5.1.9, for crossing
-    axes).
-    """
+    axes)."""
     a, b = shapes1.R[:, :, 2] * shapes1.half[:, 2:], shapes2.R[:, :, 2] * shapes2.half[:, 2:]
     rows = np.arange(len(a))
     parts: list[tuple[np.ndarray, ...]] = []
@@ -171,8 +170,7 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
     """Return the cosine of the angle, at an end of a core, between the directions to the other core and into the core;
-    positive if this end is not the nearest point.
-    """
+    positive if this end is not the nearest point."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 

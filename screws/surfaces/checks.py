@@ -72,8 +72,7 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
 
 def check_closed_surface(surface: Surface, count: int = 120) -> None:
     """Refuse a closed surface that is irregular (G105) or turned inside out (G104); both charts are sampled more densely
-    until the sign of the enclosed volume is clear.
-    """
+    until the sign of the enclosed volume is clear."""
     before, volume = _mean_volume(surface, count // 3), _mean_volume(surface, count)
     while abs(volume - before) > 0.5 * abs(volume) and count < 4000:
         count *= 3
@@ -100,8 +99,7 @@ def _mean_volume(surface: Surface, count: int) -> float:
 
 def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
     """Refuse a single chart that is not finite in its whole range, irregular (G105), or turned inward (G104) where
-    `inside` defines the side of the material.
-    """
+    `inside` defines the side of the material."""
     ranges = surface.shape.ranges()
     _check_finite(surface, count)
     steps = [np.linspace(a, b, count + 1) for a, b, _ in ranges]
@@ -136,8 +134,7 @@ def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
 
 def _check_outward(surface: Surface, inside: Any) -> None:
     """Refuse a chart whose normal points towards `inside`, a point of the material (G104), and a point that does not
-    determine the side (G116).
-    """
+    determine the side (G116)."""
     point = reals(inside, 3)
     if point is None:
         title = f"the point inside the {surface.name} is {shown(inside)}"
@@ -156,8 +153,7 @@ def _check_outward(surface: Surface, inside: Any) -> None:
 
 def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
     """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the best
-    grid point in each ninth of the range.
-    """
+    grid point in each ninth of the range."""
     ranges = surface.shape.ranges()
 
     def search(windows: list[tuple[float, float]]) -> tuple[float, float, float]:
@@ -227,8 +223,7 @@ def refuse_edges(surface: Surface, lines: int = 10) -> None:
 
 def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
     """Return charts with the coordinates of their grid lines, which avoid the middle, where symmetric formulas are
-    special.
-    """
+    special."""
     if not surface.closed:
         (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
         yield 0.0, u0 + np.linspace(0.004, 0.997, lines) * (u1 - u0), v0 + np.linspace(0.006, 0.995, lines) * (v1 - v0)
@@ -280,8 +275,7 @@ def _refuse_jump(surface: Surface, chart: float, a: SurfacePoint | None, b: Surf
 
 def _refuse_tip(surface: Surface, chart: float, points: Sequence[SurfacePoint], lines: tuple[np.ndarray, np.ndarray]) -> None:
     """Refuse a tip, where the curvature keeps growing in smaller and smaller windows around the most curved point of a
-    grid.
-    """
+    grid."""
     sharpest = max(points, key=lambda point: point.curvature, default=None)
     if sharpest is None:
         return

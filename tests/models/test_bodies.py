@@ -135,8 +135,7 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 def test_momentum_stays_whatever_the_inertia():
     """In an ideal fluid a body has different masses along its axes (Kirchhoff), but its momentum in world axes is still
-    constant.
-    """
+    constant."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")

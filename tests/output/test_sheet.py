@@ -110,8 +110,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
     """Curves are thin, so colours differ by more than 20, about nine times the just noticeable difference of 2.3 for large
-    patches (CIE 1976).
-    """
+    patches (CIE 1976)."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 

@@ -40,8 +40,7 @@ def spring(h):
 
 def fifth_contact():
     """Return the time and the force at which h passes through zero after the fifth contact, and the time at which lambda
-    does, with a1 = 0.
-    """
+    does, with a1 = 0."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []

@@ -1,6 +1,5 @@
 """Loops in machine code and CPython, which handle events with the same bits; `pytest --both-loops` compares every run of any
-test.
-"""
+test."""
 
 import pytest
 

@@ -1,6 +1,5 @@
 """Solvers' procedures printed as C, which give the same bits as LLVM IR; `pytest tests/run --procedures-by gcc` runs all
-tests with them.
-"""
+tests with them."""
 
 from __future__ import annotations
 

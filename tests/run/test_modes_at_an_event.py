@@ -66,8 +66,7 @@ def consistent(compiled):
 
 def disagreements(build, seeds):
     """Count random models with one consistent mode, and list (seed, taken, consistent) where the mode taken differs or
-    depends on the order.
-    """
+    depends on the order."""
     wrong, tried = [], 0
     for seed in seeds:
         _, count = build(np.random.default_rng(seed))

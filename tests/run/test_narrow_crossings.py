@@ -36,8 +36,7 @@ STEP = DenseOutput(along, nearly, guard_values, None)
 
 def first_rise(roots, start=None, depth=None):
     """Return the first zero that is found of the polynomial with these roots, 2 if none is; with a `depth`, the guard is
-    exp(p) - 1.
-    """
+    exp(p) - 1."""
     table, coefficients = FieldTable(Flight), np.zeros(8)
     table.allocate(guard_count=1, width=1)
     highest_first = np.real(np.poly(roots))

@@ -135,8 +135,7 @@ def vanderpol():
 
 def test_van_der_pol_against_published_values():
     """The value of eps x'' = (1 - x^2) x' - x at t = 2 for eps = 1e-6 is from Mazzia and Magherini, Test Set for IVP Solvers
-    (VDPOL).
-    """
+    (VDPOL)."""
     found = run(vanderpol(), [2.0, 0.0], [1e6, 1e6], [], 2.0, rtol=1e-9, samples=[2.0])
     np.testing.assert_allclose(found.x[-1], [0.1706167732170483e1, -0.8928097010247975], rtol=1e-7)
     assert found.statistics.steps < 6000 and found.statistics.jacobians <= found.statistics.steps + 1
@@ -152,8 +151,7 @@ def robertson(scales=None):
 
 def test_robertson_against_published_values():
     """The values up to 4e5 s are from A. C. Hindmarsh, LSODE documentation, and that at 1e11 s from Mazzia and Magherini,
-    Test Set for IVP Solvers (ROBER).
-    """
+    Test Set for IVP Solvers (ROBER)."""
     found = run(robertson(), [1.0, 0.0, 0.0], [], [], 1e11, rtol=1e-9, samples=[0.4, 40.0, 4e3, 4e5, 1e11])
     published = [
         [9.8517e-01, 3.3864e-05, 1.4794e-02],

@@ -43,8 +43,7 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
     """Check that the independent mass moves like the sum of all masses times squared ratios, under the sum of forces times
-    ratios.
-    """
+    ratios."""
     ways = [1.0]
     for k in range(1, len(numbers)):
         ways.append(ways[parent(k)] * numbers[k, 1])

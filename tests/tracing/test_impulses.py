@@ -368,8 +368,7 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
 @pytest.mark.parametrize("shunt", [None, 0.76])
 def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float | None, clamped: bool, order) -> None:
     """The impulse would reverse the diode's current, so the diode opens, and the source charges the capacitor until a diode
-    conducts at 0 V.
-    """
+    conducts at 0 V."""
     inside, capacitance, start = 0.05, 0.2, -0.6
     graph, a, b = Graph("shorted"), J0("a"), J0("b")
     late = Transition("open", "closed", lambda t: t - 0.1, "time")

@@ -26,8 +26,7 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
 
 def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0):
     """Return the position and velocity of a at `end`, found by SciPy; `dry` are friction limits, `stop` is (position,
-    restitution).
-    """
+    restitution)."""
 
     def rate(_, y):
         inertia, slope = A + B * np.cos(y[0]) ** 2, -2.0 * B * np.cos(y[0]) * np.sin(y[0])

@@ -97,8 +97,7 @@ class Weights:
 
     def _energy_per_square(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> float:
         """Return the energy for a change of one state at x, divided by the square of the change; 0 if no energy has an even
-        part.
-        """
+        part."""
         if not np.array_equal(self._square_modes, m):
             self._square_modes[:], self.squares[:] = m, -1.0
         if self.squares[state] < 0.0:
@@ -133,8 +132,7 @@ class Weights:
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Refresh the scales after rejected steps of length h, and test whether the tolerance `relative` is below the
-        rounding of the rates.
-        """
+        rounding of the rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self.boost = min(2.0 * self.boost, rules.MAX_NOISE_GAIN)
@@ -161,8 +159,7 @@ class Weights:
 
     def _driven_noise(self, at: tuple[float, np.ndarray, np.ndarray], noise: np.ndarray, h: float, relative: float) -> np.ndarray:
         """Return the noise (n,) that states get from their drivers within the longest step, where neither the state nor the
-        driver is at rest.
-        """
+        driver is at rest."""
         couplings, longest = self._bound.jacobian_couplings(*at), max(h, self._longest)
         rows, columns = couplings.structure.rows, couplings.structure.columns
         products = couplings.values * noise[columns]

@@ -85,8 +85,7 @@ class FiringGuards(GuardHistory):
         self, t: float, x: np.ndarray, m: np.ndarray, now: np.ndarray, candidates: np.ndarray, bounce: np.ndarray
     ) -> np.ndarray:
         """Find the guards among the `candidates` that grow, by the shortest look-ahead in which they change by more than
-        their rounding errors.
-        """
+        their rounding errors."""
         growing, open_ = np.zeros(len(now), dtype=bool), candidates.copy()
         if not open_.any():
             return growing

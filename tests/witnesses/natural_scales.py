@@ -44,8 +44,7 @@ def column_scales(
 
 def _source_rates(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, speed: np.ndarray) -> np.ndarray:
     """Return the larger of each state's rate now and its rate a fraction of its own time 1 / speed later, when its source may
-    have begun to act.
-    """
+    have begun to act."""
     largest = np.abs(bound.rates(t, x, m))
     ahead = rules.DISPLACEMENT / speed
     wait, longest = float(np.minimum.reduce(ahead, initial=np.inf)), float(np.maximum.reduce(ahead, initial=0.0))

@@ -68,8 +68,7 @@ def symbol(name: str, lanes: int) -> str:
 
 def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
     """Return the LLVM IR of the function that kernels call; it computes even a single number as a vector, because LLVM selects
-    between vectors by blending, but between numbers by branching.
-    """
+    between vectors by blending, but between numbers by branching."""
     letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
     lines = ["entry:", *(f"%{letter}.at = alloca {vector}" for letter in f"{letters}r")]

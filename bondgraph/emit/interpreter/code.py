@@ -53,8 +53,7 @@ Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
 """Numbers of a run: in a scalar run, the lanes are columns that share every number; with several runs, each lane has its own
-numbers.
-"""
+numbers."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 

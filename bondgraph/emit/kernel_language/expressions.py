@@ -349,8 +349,7 @@ def _compiled(node: ast.expr) -> CodeType | None:
 @functools.cache
 def _harmless(node: ast.AST) -> bool:
     """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have effects,
-    and dereferences no address that may be null.
-    """
+    and dereferences no address that may be null."""
     parts = list(ast.walk(node))
     free = all(isinstance(n.func, ast.Name) and n.func.id in _FREE for n in parts if isinstance(n, ast.Call))
     near = all(isinstance(n.value, ast.Name) for n in parts if isinstance(n, ast.Attribute))

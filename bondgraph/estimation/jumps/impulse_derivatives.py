@@ -413,8 +413,7 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
     """Return the error for contacts that close simultaneously only by chance, as a change `along` some numbers separates the
-    times.
-    """
+    times."""
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))

@@ -136,8 +136,7 @@ class _Members:
 
 def instances(model: Model, causality: Causality) -> Instances | None:
     """Return the instances of a model, or None if it is small, has too many patterns, or has vectors, modes, signals, dependent
-    storages or units to be converted.
-    """
+    storages or units to be converted."""
     if (
         len(model.elements) < MIN_ELEMENTS
         or model.automata

@@ -120,8 +120,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return pairs (k, 2) of a value named "-x" and the value x that it negates, in the order of their statements, or None if two
-    of these negatives are the same value.
-    """
+    of these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -149,8 +148,7 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
     """Return the statement that computes each value, -1 if there is none; return None if two statements compute one value, or an
-    argument has no producer.
-    """
+    argument has no producer."""
     producer = np.full(patterns.values, -1)
     for column in columns:
         producer[column.outs] = column.numbers[:, None]

@@ -170,8 +170,7 @@ def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
     """Return the LLVM IR of fused loops, and of a function for each loop, which evaluates the instances before and after the
-    fused rounds.
-    """
+    fused rounds."""
     loops = fusion.group.loops
     texts: list[str] = []
     before: list[str] = []

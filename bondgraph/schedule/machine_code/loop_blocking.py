@@ -38,8 +38,7 @@ class Tiled:
 @dataclass(frozen=True)
 class Reach:
     """Addresses of one argument or result: instance i has `size` scalars from `start` + `stride` i on, or unknown addresses from
-    a table if `anywhere`.
-    """
+    a table if `anywhere`."""
 
     block: str
     start: int

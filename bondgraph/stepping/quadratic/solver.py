@@ -30,8 +30,7 @@ _SIZE = 1e-3
 """Largest entry of the scaled H; with this value, proximal steps are exact up to rounding errors even if H is singular."""
 _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
 """Limits on the step's unit of length: the largest displacement in this unit, the smallest ratio to the former unit, and the
-ratio to the former unit below which a displacement is rounding error.
-"""
+ratio to the former unit below which a displacement is rounding error."""
 _HELD, _TINY = 1e-6, 1e-6
 """Fraction of the largest stiffness above which an unknown counts as held, so that a slightly misaligned spring does not hold it;
 fraction of a radius of gyration below which a lever arm is rounding error."""

@@ -211,8 +211,7 @@ NaN."""
 
 MIN_SHARING_EVENTS = 16
 """Minimum number of events that only change modes for which they share one impulse; fewer events have their own code, in which
-the mode is a constant.
-"""
+the mode is a constant."""
 
 
 @dataclass(frozen=True)
@@ -227,8 +226,7 @@ class Impulse:
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
     """Return the indices of the events with an impulse: a declared one, or one due to a mode that makes a dependent storage or a
-    held quantity jump.
-    """
+    held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
     jumping = context.reached([scalar for name in names if name for scalar in scalars_of(acting.values[name])])
@@ -293,8 +291,7 @@ def impulse_of(
 
 def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
     """Return the impulses, set to zero where the equations of the mode after the event contradict each other, so that no impulse
-    leads to this mode.
-    """
+    leads to this mode."""
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []
@@ -327,8 +324,7 @@ def _iterated(
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
     """Return states and impulses after damped Newton steps, of which one that increases the residual is cut to a quarter; the
-    states are NaN if the residual stays too large.
-    """
+    states are NaN if the residual stays too large."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

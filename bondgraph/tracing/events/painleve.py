@@ -64,8 +64,7 @@ def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[D
 
 def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
     """Return the effort of slipping at zero flow in the first slipping mode, or its component along the heading if there are
-    several directions.
-    """
+    several directions."""
     _, flow, *others = (acting.values[name] for name in statement.args)
     still = np.zeros(np.shape(flow)) if np.ndim(flow) else 0.0
     effort = statement.op(1.0, still, *others)

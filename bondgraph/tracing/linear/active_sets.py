@@ -296,8 +296,7 @@ def _repeated_rates(
     context: TracingContext, levels: Levels, ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
     """Return the equations of circuits that change no rate because their elements repeat each other, like closed diodes across
-    one capacitor; return None if a circuit has no equation.
-    """
+    one capacitor; return None if a circuit has no equation."""
     entries, n = {**levels.values.entries, **levels.rates}, len(levels.every.right)
     vectors = [null_vector(context, entries, circuit, 2 * n) for circuit in circuits]
     equations = []
@@ -330,8 +329,7 @@ def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
     """Return, for each circuit, its contradiction spread over the right-hand sides of its equations; circuits that are active at
-    the same time and have elements in common are solved together.
-    """
+    the same time and have elements in common are solved together."""
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)

@@ -36,8 +36,7 @@ class Circuit:
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
     """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power, or None if
-    the power of a direction is neither zero nor clearly positive.
-    """
+    the power of a direction is neither zero nor clearly positive."""
     _, values, right = np.linalg.svd(matrix + matrix.T)
     if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
         return None
@@ -92,8 +91,7 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
 def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
     """Return circuits whose vectors form a basis of the vectors x with y = 0 in a space (2 n, r), for `never` as in
-    `circuits_of`.
-    """
+    `circuits_of`."""
     space = _within(basis, set(range(len(basis) // 2)) - never)
     blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
     return [Circuit(tuple(rows[k] for k in sorted(support)), ()) for rows, supports in blocks for support in supports]

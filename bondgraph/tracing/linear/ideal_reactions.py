@@ -19,8 +19,7 @@ from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
 """Function (combinations of equations, their right-hand sides) -> for each, the equation of its rate as entries and right-hand
-side; there are no entries if it has no rate, or if no unknown acts on the rate.
-"""
+side; there are no entries if it has no rate, or if no unknown acts on the rate."""
 
 
 @dataclass(frozen=True)

@@ -73,8 +73,7 @@ def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
     """Return the least-norm solution and its residuals; return None unless the matrix is symmetric (up to signs) and
-    semidefinite, with no zero on its diagonal.
-    """
+    semidefinite, with no zero on its diagonal."""
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
@@ -84,8 +83,7 @@ def solve_redundant(
 
 def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
     """Return natural sizes of the diagonal (n,), with the sign of each row; return None unless the matrices (k, n, n) at samples
-    are symmetric up to these signs and positive semidefinite.
-    """
+    are symmetric up to these signs and positive semidefinite."""
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
@@ -183,8 +181,7 @@ SUM_ROUNDING = 1e-9
 
 CONTRADICTION_RTOL = 1e-6
 """Fraction of its terms above which the right-hand side of an equation without unknowns is a contradiction in a run; for a
-right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`.
-"""
+right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`."""
 
 MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""

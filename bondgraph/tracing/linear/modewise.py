@@ -238,8 +238,7 @@ Part = tuple[list[int], list[int], Entries]
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
     """Yield the parts with as many equations as unknowns and, if `shared`, all other parts as one, since a mode may leave
-    unknowns with too few or too many equations.
-    """
+    unknowns with too few or too many equations."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):
@@ -259,8 +258,7 @@ def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
     """Yield the parts of a system, except parts that are solved here, with steps and one order of pivots for all modes;
-    `solution` receives their unknowns.
-    """
+    `solution` receives their unknowns."""
     count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:
         every = [*right, *([0.0] * (equations.size - count))] if equations.offsets is None else equations.offsets
@@ -391,8 +389,7 @@ def _refuse(
     modes: Sequence[SharedMode],
 ) -> None:
     """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton; states of diodes do
-    not count, as a run enters them only by the diode's reaction.
-    """
+    not count, as a run enters them only by the diode's reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:

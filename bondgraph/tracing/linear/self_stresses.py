@@ -115,8 +115,7 @@ def _least_norm(
     context: TracingContext, held: Holding, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
     """Return the solution of least norm in all modes for equations that have a solution; `scale` are natural sizes of the
-    unknowns.
-    """
+    unknowns."""
     n = len(held.right)
     norm: dict[tuple[int, int], Any] = {}
     offsets: list[Any] = [0.0] * n

@@ -32,8 +32,7 @@ MAX_CANDIDATES = 64
 
 class SingularSystem(Exception):
     """Error for a system without a further pivot: the remaining equations depend on the eliminated equations, or no equation
-    contains the remaining unknowns.
-    """
+    contains the remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)

@@ -47,8 +47,7 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
     """Return all combinations of modes or, beyond `MAX_COMBINATIONS`, those that differ from the start in one mode, and random
-    ones.
-    """
+    ones."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -112,8 +111,7 @@ class Samples:
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
         """Return values (samples,) of each entry of a matrix, like `row`, with zero where an entry is only the rounding error of
-        its terms.
-        """
+        its terms."""
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)
@@ -173,8 +171,7 @@ class TracingContext:
 
     def rates(self, values: Values) -> list[Any]:
         """Return the rates of all states, concatenated; they are zero for guesses and for unknown rates, as no differentiated
-        value depends on these states.
-        """
+        value depends on these states."""
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
             is_ready = state.name not in guesses and state.rate in values

@@ -93,8 +93,7 @@ class Compliant:
     @property
     def components(self) -> tuple[str, ...]:
         """Component v_z, with v_x and v_y if there is friction or a tangential parameter, and with omega_z if there is torsional
-        friction or a rotational parameter.
-        """
+        friction or a rotational parameter."""
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
@@ -151,8 +150,7 @@ def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
     """Return the path of the normal force; without friction, a contact of more components than v_z gets a block that computes
-    it.
-    """
+    it."""
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):
@@ -196,8 +194,7 @@ def _connect(
 
 def _parallel_damping(normal: int | None) -> Any:
     """Return the law of the damper in parallel with the spring; in the normal direction, spring and damper together
-    never pull.
-    """
+    never pull."""
 
     def law(rate: Any, damping: Any, spring: Any) -> Any:
         if np.ndim(rate) == 0:

@@ -32,8 +32,7 @@ SINGULARITY_TOLERANCE = 1e-7
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
     """Raise E463 if the tips cannot meet at motor angles y (3,), so that `reach` is negative, and E464 if the elbows lie on one
-    line, so that it is nan.
-    """
+    line, so that it is nan."""
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
@@ -155,8 +154,7 @@ class Configuration:
     @property
     def dq_dy(self) -> np.ndarray:
         """Derivative (9, 3) of q with respect to the motor angles; rows of phi2 and phi3 are zero for a rod along x2 (see
-        `arm`).
-        """
+        `arm`)."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property

@@ -56,8 +56,7 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
     """Return a bar from a to b with rounded edges; its `width`, m, at either end is along `across`, its `height` perpendicular to
-    it.
-    """
+    it."""
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.

@@ -149,8 +149,7 @@ class DeltaRun:
     @cached_property
     def singular_postures(self) -> tuple[SingularPosture, ...]:
         """Singular configurations of the kinematics between rows of the result, in order. Two of the same kind between two rows
-        are missed.
-        """
+        are missed."""
         if len(self.t) < 2:
             return ()
         from scipy.interpolate import CubicHermiteSpline

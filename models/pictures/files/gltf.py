@@ -139,8 +139,7 @@ class GltfDraft:
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
         """Return the index of a perspective camera with a vertical field of view (rad), an aspect ratio, and near and far planes,
-        m.
-        """
+        m."""
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
@@ -173,8 +172,7 @@ class GltfDraft:
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
         """Return the file: a header, the JSON document and the buffer. `scene` is the name and extras, `root` the index of the
-        root node.
-        """
+        root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}

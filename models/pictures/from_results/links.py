@@ -82,8 +82,7 @@ class RodLinks:
 
     def mesh(self, k: int) -> Mesh | None:
         """Return the mesh of link k in its own frame, with its joint and rods to its child joints and its ends, or None without
-        parts.
-        """
+        parts."""
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -102,8 +101,7 @@ class RodLinks:
 
     def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
         """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name` is a prefix of
-        their names.
-        """
+        their names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
@@ -133,8 +131,7 @@ class RodLinks:
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
     """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
-    the path of q.
-    """
+    the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []

@@ -173,8 +173,7 @@ def _line(points: Array, z: float) -> Mesh:
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
     """Return the pairs (use, signal) whose use begins with `side`, without this prefix: the key that a body and its contacts
-    share.
-    """
+    share."""
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 

@@ -131,8 +131,7 @@ def joint_mesh(kind: str, size: float) -> Mesh:
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
     """Return triangles from stl, obj, ply or dae, or None and a reason if there are none. Raises `ExtraError` (E416) without
-    trimesh.
-    """
+    trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh
 
@@ -150,8 +149,7 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
     """Return a mesh of points (m, 3) and triangles (n, 3), which are outward by the right-hand rule; coinciding points are
-    merged, and edges between triangles at large angles stay sharp.
-    """
+    merged, and edges between triangles at large angles stay sharp."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

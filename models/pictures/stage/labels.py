@@ -31,8 +31,7 @@ AT_REST = 0.05
 @dataclass(frozen=True)
 class Label:
     """Name with a subscript at a pixel, placed on the side that `away` points to; it may cover the solids with the
-    indices `on`.
-    """
+    indices `on`."""
 
     text: str
     index: str

@@ -228,8 +228,7 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
     """Write the poster of a result or scene at a time (s), by default a representative time, as PNG of 3600 by 2400 pixels, or
-    2400 wide without contacts.
-    """
+    2400 wide without contacts."""
     from PIL import Image
 
     scene = as_scene(shown)

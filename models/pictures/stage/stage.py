@@ -148,8 +148,7 @@ class Arrow:
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
         """Draw the arrow from one point (3,) to another, with two heads if it is cut, and hide it if it is hardly longer than its
-        head.
-        """
+        head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -298,8 +297,7 @@ class Stage:
 
     def move(self, t: float, camera: Camera) -> Scene:
         """Move everything to a time (s) and return the scene at that time. The camera stays, and decides in which order glass is
-        painted.
-        """
+        painted."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -396,8 +394,7 @@ class Stage:
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
     """Return the solids of a scene of one sample from back to front. Two in contact are ordered by their tangent plane, all
-    others by the distance of their origins.
-    """
+    others by the distance of their origins."""
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
     for touch in now.contacts:

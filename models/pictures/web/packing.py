@@ -124,8 +124,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 def downsampled(scene: Scene) -> Scene:
     """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
-    slow.
-    """
+    slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))

@@ -44,8 +44,7 @@ MAX_NODES = 400
 
 POWER_PERCENTILE = 99.0
 """Percentile over time of each bond's power. The largest of these sets the scale of widths, so that a short impact does not
-dominate.
-"""
+dominate."""
 
 
 MAX_NODES_UNFOLDED = 15
@@ -126,8 +125,7 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
     """Return, for each automaton, the nodes that show its state in the drawing, the names of its states, and which of these pass
-    power.
-    """
+    power."""
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -195,8 +193,7 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 def characteristic_quantities(result: Result) -> list[str]:
     """Return a few characteristic quantities, the flows of inertias and the efforts of compliances. Those that are only rounding
-    noise beside other quantities of the same unit come last.
-    """
+    noise beside other quantities of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -214,8 +211,7 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 def first_plots(scene: Scene) -> list[str]:
     """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
-    neither.
-    """
+    neither."""
     if scene.result is None:
         return []
     names = plottable(scene.result)

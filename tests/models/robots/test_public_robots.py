@@ -28,13 +28,11 @@ from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
 """Chains with, in turn, seven joints, frames turned by pi to nine decimals, a gripper, oblique axes, and continuous
-joints.
-"""
+joints."""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
 """Trees with, in turn, two fingers, one of which mimics the other; four fingers; four legs; two arms with mimic grippers;
-and 44 joints.
-"""
+and 44 joints."""
 
 
 def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

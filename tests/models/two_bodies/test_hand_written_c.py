@@ -18,8 +18,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 def exact_hand() -> Hand:
     """Return the independent hand with all digits of the home joints, since at a stiffness of 2e4 N/m the tenth digit affects
-    the forces.
-    """
+    the forces."""
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 

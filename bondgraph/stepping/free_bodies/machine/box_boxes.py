@@ -25,8 +25,7 @@ of the pair, and kept corners."""
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
     """Add the contact points of two boxes: at most eight corners of a common patch, or one point and corners that do not touch
-    yet.
-    """
+    yet."""
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
