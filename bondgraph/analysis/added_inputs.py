@@ -54,7 +54,6 @@ def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
 
 
 def _with_addend(system: System, statement: Statement, computed: str, added: str) -> System:
-    """Return the system with a new parameter `added`, zero, which is added to a value that a statement computes."""
     which, single = statement.outs.index(computed), len(statement.outs) == 1
 
     def formula(addend: Any, *arguments: Any) -> Any:

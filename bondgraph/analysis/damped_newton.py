@@ -22,8 +22,9 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
-"""Largest residual that may be rounding error; and smallest size of the terms of an equation, for unknowns at zero, which have no
-size of their own. Both are relative to the equation's terms at |z| + nominal."""
+"""Largest residual that may be rounding error, and smallest size of the terms of an equation whose unknowns are zero; both are
+relative to the equation's terms at |z| + nominal.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,6 @@ class NewtonResult:
 
 @dataclass(frozen=True, eq=False)
 class _Solver:
-    """Newton steps with one Jacobian, in units of `scale`."""
-
     step: Callable[[np.ndarray], np.ndarray]
     rank: int
     free: np.ndarray
@@ -159,7 +158,6 @@ def newton(
 
 
 def _is_small(residual: np.ndarray, terms: np.ndarray, tolerance: float) -> bool:
-    """Return True if each residual is small relative to its terms."""
     return bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
 
 

@@ -324,7 +324,6 @@ class Linear:
 
 
 def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
-    """Format a matrix with the names of its columns and rows; `after` follows each row name."""
     numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
     widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
     labels = [f"{name}{after}" for name in rows]
@@ -345,7 +344,6 @@ def _axes(axes: Any, count: int) -> np.ndarray | None:
 
 
 def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
-    """Label stacked axes in the style of all plots."""
     axes = np.ravel(axes)
     axes[-1].set_xlabel(along)
     for panel, words in zip(axes, upright, strict=True):

@@ -53,7 +53,6 @@ def _key(item: Any, depth: int) -> Hashable:
 
 
 def _field(item: Any, depth: int) -> Hashable:
-    """Return the key of a field of a frozen record, whose mappings also count as constant."""
     if isinstance(item, Mapping):
         return ("mapping", *((name, _key(value, depth - 1)) for name, value in item.items()))
     return _key(item, depth)

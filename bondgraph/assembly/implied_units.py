@@ -142,7 +142,6 @@ class UnitScalar:
         self.equations, self.node = equations, node
 
     def _same(self, *others: Any) -> UnitScalar:
-        """Return a scalar with the unit of this scalar and of all `others` except numbers, such as their sum."""
         result = self.equations.node()
         for each in (self, *others):
             if isinstance(each, UnitScalar):
@@ -165,7 +164,6 @@ class UnitScalar:
         return result
 
     def _elementwise(operation: Any) -> Any:  # type: ignore[misc]
-        """Leave operations with arrays to NumPy."""
         return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
 
     __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_same)
@@ -232,7 +230,6 @@ def _of_entries(unit: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
-    """Return a unit times a power of another unit."""
     product = dict(unit)
     for symbol, exponent in other.items():
         product[symbol] = product.get(symbol, Fraction(0)) + exponent * power

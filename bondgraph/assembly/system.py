@@ -296,7 +296,6 @@ class System:
 
 
 def _indices(values: Mapping[str, Any]) -> dict[str, range]:
-    """Return the indices of each value in the concatenation of all."""
     sizes = [int(np.size(value)) for value in values.values()]
     ends = itertools.accumulate(sizes)
     return {name: range(end - size, end) for name, size, end in zip(values, sizes, ends, strict=True)}

@@ -277,7 +277,6 @@ def _with(op: Formula, others: Sequence[Any]) -> Formula:
 
 
 def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
-    """Return values of one variable: near its start, and far from it in several directions."""
     rng = np.random.default_rng(0)
     points = [start * factor for factor in (1.0, 0.9, 1.1, 0.3, 3.0)] if np.any(start) else []
     for scale in SCALES:
@@ -288,7 +287,6 @@ def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
 
 
 def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: str) -> Problem | None:
-    """Return the problem of a pair of formulas that differ at two or more samples."""
     both = _compiled(pair, samples[0])
     if both is None:
         return None
@@ -328,12 +326,10 @@ def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
 
 
 def _noise(values: np.ndarray) -> float:
-    """Return the largest deviation of values at a sample and its neighbours from the fitted parabola."""
     return float(np.abs(values - np.polyval(np.polyfit(OFFSETS, values, 2), OFFSETS)).max())
 
 
 def _compiled(pair: Pair, like: Any) -> Both | None:
-    """Compile both formulas for a variable of the shape of `like`; None if they fail or their shapes differ."""
     tape = Tape()
     inputs = tape.inputs("x", max(int(np.size(like)), 1))
     x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]

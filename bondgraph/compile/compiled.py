@@ -91,7 +91,6 @@ class Compiled(Frozen):
         return self._with_parameters(checked_changes(self.model, self.system, self._changes("parameters", changes)))
 
     def _with_parameters(self, changed: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the parameters of the kernels with the changes from `checked_changes`."""
         p = self._unchanged_parameters.copy()
         if changed:
             for name, value in changed.items():
@@ -142,7 +141,6 @@ class Compiled(Frozen):
 
     @cached_property
     def _start_depends_on_parameters(self) -> bool:
-        """True if start values may depend on parameters."""
         return bool(self.system.starts or self.program.loops or frictions_of(self.model))
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -338,7 +338,6 @@ def fitting_start(
 
 
 def _residual(value: Values, x: np.ndarray, target: Any) -> Values:
-    """Return the difference of a value from its target, by default from its value at x, as a function."""
     at_x = value(x[None])[0]
     goal = at_x if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), at_x.shape)
     return lambda at: value(at) - goal

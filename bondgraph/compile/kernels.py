@@ -90,9 +90,9 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
-    """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
-    group for each event with long routines, and one for all other events. There are no groups if all routines together have more
-    than `QUICK` steps, because rounding in a routine then depends on the other routines of its group."""
+    """Return groups of event routines to compile at their first call; there are none if all routines together have more than
+    `QUICK` steps, because rounding in a routine then depends on the other routines of its group.
+    """
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -161,7 +161,6 @@ def _batch_texts(
 
 
 def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
-    """Return the routine "chosen" for the outputs in these slots."""
     indices = [index for slot in slots for index in range(slot.start, slot.stop)]
     chosen = select_outputs(routines["outputs"].reference, "chosen", indices)
     assert isinstance(chosen, Routine)

@@ -56,7 +56,6 @@ def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
-    """Return the roots (count, 1) of a residual of one unknown, in ascending order."""
     ladder = 10.0 ** (np.arange(-DECADES * PER_DECADE, DECADES * PER_DECADE + 1) / PER_DECADE)
     grid = np.concatenate([-ladder[::-1], [0.0], ladder])
     values = _columns(evaluate, grid)
@@ -348,7 +347,6 @@ def start_on_branch(
 
 
 def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Callable[[str], np.ndarray]:
-    """Return a function that maps the name of a value to its rows at the states x (rows, n)."""
     outputs = np.zeros((len(x), 0)) if program.outputs is None else program.outputs.many(t, x, p, m)
     blocks = {"out": outputs, "x": x}
 
@@ -371,7 +369,6 @@ def _shown(model: Model, program: Program) -> list[str]:
 def _ambiguous(
     model: Model, program: Program, values: Callable[[str], np.ndarray], count: int, guesses: Mapping[str, Any]
 ) -> Problem:
-    """Return E215, which lists every solution by those values in the loops in which the solutions differ."""
     differing = [name for name in _shown(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )

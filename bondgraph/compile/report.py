@@ -40,7 +40,6 @@ def size(model: Model, system: System) -> str:
 
 
 def report(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as text."""
     lines = [f'"{model.name}": {size(model, system)}']
     for title, entries in sections(model, causality, system).items():
         lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]

@@ -107,7 +107,6 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
 def _bound_to_parameters(
     values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the formula as a function of its variables, then of the parameters in their order, with fixed values inserted."""
     names, constants = tuple(values), tuple(fixed.items())  # tuples, which `formula_key` can compare
 
     def with_constants(*arguments: Any) -> Any:

@@ -218,7 +218,6 @@ def checked_points(what: str, about: str, points: Any) -> np.ndarray:
 
 
 def _checked_values(about: str, values: Any, axes: Sequence[np.ndarray], outside: Sequence[str]) -> np.ndarray:
-    """Return the values at the points of the axes. Raises `ModelError` E147 as `curve` does."""
     numbers, shape = real(values), tuple(map(len, axes))
     shown = "no numbers" if numbers is None else f"shape {numbers.shape}"
     if numbers is None or numbers.shape != shape:

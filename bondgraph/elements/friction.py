@@ -220,13 +220,11 @@ def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any]
 
 
 def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """Return friction in a plane.
+    """Return friction in a plane, whose effort keeps the direction `heading` as the flow passes through or near zero.
 
-    The direction of the flow varies, and the flow reaches zero in all components simultaneously, or passes near zero. So the
-    effort keeps its direction through zero, as in a straight motion. The `heading` gives this direction. The stored heading stays
-    within a right angle of the flow, because it is updated before the angle grows that large; if the flow's component along the
-    heading falls to zero, the slider has come to rest. The `pace` is the highest speed stored; a flow far below the pace counts
-    as small."""
+    The slider has come to rest when the flow's component along the heading falls to zero. `pace` is the highest speed stored; a
+    flow far below it counts as small.
+    """
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others

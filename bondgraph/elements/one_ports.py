@@ -412,7 +412,6 @@ def _law(
 
 
 def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
-    """Return E110 for a storage that has only an inverse."""
     gives, state, _ = stored
     title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law to be inverted'
     why = f"inverse is used if something else sets the {gives}, in addition to output({state}) or energy({state})"
@@ -421,7 +420,6 @@ def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec]
 
 
 def _ambiguous(name: str, *numbers: Any) -> ModelError:
-    """Return E562: the first number of a C is ambiguous."""
     shown, *more = (
         f'Parameter({each.value!r}, "{each.unit}")' if isinstance(each, Parameter) else repr(each) for each in numbers
     )

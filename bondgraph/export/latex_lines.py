@@ -194,7 +194,6 @@ def _aligned(system: System, powers: bool) -> str:
 
 
 def _switches(system: System) -> list[str]:
-    """Return the initial state of each automaton, and the guards, resets and impacts of its transitions."""
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:

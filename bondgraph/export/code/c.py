@@ -42,7 +42,6 @@ _CALL = "(double t, const double *x, const double *p, const double *m, double *o
 
 
 def length_constants(content: Content) -> dict[str, str]:
-    """Return the constant of each length by name."""
     words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
     return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
 
@@ -99,7 +98,6 @@ def enumeration(content: Content, table: str, total: str) -> str:
 
 
 def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
-    """Return the lines of the opening comment: the content, and how to use it."""
     n, model = content.name, comment_safe(content.system.name)
     lines = _USAGE.format(n=n, model=model, build=build, total=total).splitlines()
     phrases = Phrases(
@@ -117,7 +115,6 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
 
 
 def _declarations(content: Content, total: dict[str, str]) -> str:
-    """Return prototypes and tables."""
     n = content.name
     prototypes = (
         ("rates", "out: dx/dt", "states"),
@@ -368,7 +365,6 @@ def _source(content: Content, build: str) -> str:
 
 
 def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
-    """Return the function that calls one of several functions by index."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
     lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")

@@ -197,7 +197,6 @@ class Content:
 
     @property
     def tables(self) -> dict[str, tuple[Entry, ...]]:
-        """Return the entries of each array by name."""
         return {
             "states": self.x,
             "parameters": self.p,
@@ -263,7 +262,6 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
 
 
 def transition_text(system: System, event: LoweredTransition) -> str:
-    """Return a description of a transition: the automaton and its states before and after."""
     states = list(system.modes.values())[event.slot][0]
     return f"{event.automaton}: {states[event.source]} to {states[event.target]}"
 
@@ -346,7 +344,6 @@ def comment_safe(words: str) -> str:
 
 
 def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[str]]]:
-    """Yield paragraphs, each with its transitions, clocks or loops."""
     if content.system.events:
         fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
         yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)

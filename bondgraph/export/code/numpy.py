@@ -128,7 +128,6 @@ def _source(content: Content) -> str:
 
 
 def _usage(content: Content) -> list[str]:
-    """Return lines of the module's docstring: its contents, and how to use it."""
     usage = _USAGE.format(n=content.name, model=comment_safe(content.system.name)).splitlines()
     return [*usage, *event_notes(content, _PHRASES)]
 

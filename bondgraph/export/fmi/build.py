@@ -47,7 +47,6 @@ PLATFORMS = {
         Platform("aarch64-darwin", "aarch64-darwin", "dylib", "aarch64-macos"),
     )
 }
-"""Platforms by name."""
 _SYSTEMS = {"Linux": "linux", "Windows": "windows", "Darwin": "darwin"}
 _PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
 

@@ -56,7 +56,6 @@ def description(unit: UnitContent, variables: Sequence[ModelVariable], version: 
 
 
 def document(root: Xml.Element) -> bytes:
-    """Return an element as an XML document."""
     Xml.indent(root)
     return Xml.tostring(root, encoding="UTF-8", xml_declaration=True) + b"\n"
 

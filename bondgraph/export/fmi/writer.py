@@ -190,7 +190,6 @@ def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[Mode
 
 
 def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str], page: Page) -> None:
-    """Refuse invalid versions, kinds, platforms and pages."""
     if not isinstance(page, bool | Mapping):
         cure = 'page={"spring.stiffness": (10, 200)}, or True or False'
         raise refusal("E614", f"page={page!r} is not a table of ranges by name", cure, about=compiled.model.name)
@@ -233,7 +232,6 @@ def _deciding_starts(
 
 
 def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: DefaultExperiment, settings: Any) -> Scaling:
-    """Return the words of the image that depend on start, length and tolerance of the experiment."""
     x, p, m = start
     shared = {key: value for key, value in settings.items() if key != "samples"}
 
@@ -280,7 +278,6 @@ def _binaries(
 
 
 def _build_description(identifier: str) -> bytes:
-    """Return buildDescription.xml of version 3.0."""
     root = Xml.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = Xml.SubElement(root, "BuildConfiguration", modelIdentifier=identifier)
     files = Xml.SubElement(configuration, "SourceFileSet", language="C99", compilerOptions="-ffp-contract=off")

@@ -165,7 +165,6 @@ def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
 
 
 def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
-    """Add the expressions that are defined under these names to the values."""
     todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
     wanted = names | todo
     while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:

@@ -106,8 +106,6 @@ def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list
 
 
 def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
-    """Return one expression for all combinations."""
-
     def holds(combination: Modes) -> Any:
         return sympy.And(*(sympy.Eq(symbol_of(system, mode), k) for mode, k in combination))
 

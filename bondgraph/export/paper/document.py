@@ -92,7 +92,6 @@ MAX_EQUATIONS = 1500
 
 
 def paper_of(compiled: Compiled, digits: int) -> Paper:
-    """Return the content of a model's document."""
     system, model = compiled.system, compiled.model
     parts = parts_of(model)
     tree = branches(system, model, parts)
@@ -174,7 +173,6 @@ class _Body:
         return Numbered(str(self.count), latex, lead, source)
 
     def branch(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of a part, or of several equal parts."""
         if not branch.index:
             return self.part(branch, writer)
         renamed: dict[str, str] = {}
@@ -240,7 +238,6 @@ class _Body:
         return not set(statement.outs) <= self.hidden and not is_needless(statement) and not empty
 
     def balance(self, writer: Writer) -> list[Block]:
-        """Return the power balance, which gives the change of the stored energy."""
         system = self.compiled.system
         if not system.energies:
             return []
@@ -283,7 +280,6 @@ _MAX_LINE = 60.0
 
 
 def _packed(lines: Iterable[str]) -> list[str]:
-    """Join successive short equations."""
     packed: list[str] = []
     free = 0.0
     for line in lines:
@@ -298,7 +294,6 @@ def _packed(lines: Iterable[str]) -> list[str]:
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """Join adjacent blocks of equations."""
     out: list[Block] = []
     for block in blocks:
         if isinstance(block, Equations) and out and isinstance(out[-1], Equations):

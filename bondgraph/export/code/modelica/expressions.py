@@ -166,7 +166,6 @@ class RoutineText:
         self._keep(position, self._within(expression, position) if code in _BROKEN else expression)
 
     def _keep(self, position: int, expression: str) -> None:
-        """Store an expression for inline use, or declare a variable for it."""
         is_condition = self.code.steps[position][0] in op.CONDITIONS
         if len(expression) <= MAX_INLINE and (is_condition or self._uses[position] == 1):
             self._texts[position] = expression if self.code.steps[position][0] in _CLOSED else f"({expression})"

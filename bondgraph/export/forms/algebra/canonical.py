@@ -165,7 +165,6 @@ def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[An
 
 
 def _inside(part: Any, moving: Collection[Any]) -> Any:
-    """Return a function with its arguments in canonical form."""
     if isinstance(part, sympy.Piecewise):
         return sympy.Piecewise(*((canonical(value, moving), condition) for value, condition in part.args))
     if not part.args:

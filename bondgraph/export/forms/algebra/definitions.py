@@ -49,7 +49,6 @@ class Definitions:
         return symbol
 
     def _part(self) -> Any:
-        """Return a new symbol for a common part: s1, s2 ..."""
         name = next(free for k in self._numbers if (free := f"s{k}") not in self.taken)
         self.taken.add(name)
         return sympy.Symbol(name, real=True)
@@ -156,7 +155,6 @@ def _parted(term: Any, symbols: frozenset[Any]) -> tuple[Any, list[Any]]:
 
 
 def _by_derivatives(term: Any, symbols: frozenset[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return the constant and coefficients of an expression in the symbols, by derivatives; None if it is not linear."""
     met = sorted(term.free_symbols & symbols, key=str)
     slopes = {w: sympy.diff(term, w) for w in met}
     if any(not symbols.isdisjoint(slope.free_symbols) for slope in slopes.values()):

@@ -120,7 +120,6 @@ class _TapeReader:
         self.tape, self.leaves, self.names, self.definitions = tape, leaves, names, definitions
 
     def read(self, scalars: Sequence[TapeScalar]) -> list[Any]:
-        """Return scalars of the tape as expressions."""
         roots = [scalar.index for scalar in scalars]
         order = reachable(self.tape, roots)
         uses = dict.fromkeys(order, 0)

@@ -176,7 +176,6 @@ def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialF
 
 
 def _out(compiled: Compiled, path: str, op: Op) -> str:
-    """Return the name of the value that a formula of an element gives."""
     statement = statement_of(compiled, path, op)
     assert statement is not None
     return statement[1].outs[0]
@@ -191,14 +190,11 @@ def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equatio
 
 @dataclass(frozen=True)
 class _Balance:
-    """Matrices of the structure, and the form that follows from them."""
-
     model: CutModel
     ports: _Ports
     numbers: bool
 
     def form(self, rates: Sequence[str], energies: Mapping[str, str]) -> PortHamiltonian:
-        """Return the port-Hamiltonian form, from the rates of the states and the energies of storages."""
         compiled, values, ports = self.model.compiled, self.model.values, self.ports
         names = [name for of_storage in ports.states.values() for name in of_storage]
         x = [s for name in names for s in scalars_of(values[name])]
@@ -232,8 +228,7 @@ class _Balance:
         return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
 
     def _energy(self, path: str, value: str) -> Any:
-        """Return the energy of a storage in terms of its states; in the energy of an IC field, a function of q
-        and v, M^-1 p replaces v."""
+        """Return the energy of a storage in terms of its states; for an IC field, M^-1 p replaces v."""
         compiled, values = self.model.compiled, self.model.values
         law, energy = compiled.model.elements[path].law, sympy.S(values[value])
         if not isinstance(law, laws.InertialField):
