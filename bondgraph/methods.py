@@ -112,7 +112,6 @@ _ENTRIES = (
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
-"""Methods by name."""
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]

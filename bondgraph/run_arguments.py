@@ -190,7 +190,6 @@ def _record() -> dict[str, tuple[Any, Setting]]:
 
 
 SETTINGS = _record()
-"""Types and `Setting`s by name."""
 DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTINGS.items()})  # type: ignore[typeddict-item]
 
 

@@ -106,7 +106,6 @@ def multiport(
 
 
 def _refuse_others(kind: str, name: str, owner: str, **arguments: bool) -> None:
-    """Refuse arguments of another kind of field (E110)."""
     if extra := [argument for argument, present in arguments.items() if present]:
         title = f'multiport "{name}" of kind "{kind}" has {", ".join(extra)}'
         why = f"{', '.join(extra)} belong{'s' * (len(extra) == 1)} to {owner}"

@@ -92,7 +92,6 @@ def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) ->
 
 
 def _face(scope: Scope) -> Face:
-    """Return the face of a nested graph, with the elements behind its ports."""
     ports = dict[str, End]()
     for name, reference in scope.graph.ports.items():
         prefix, owner, port = scope.prefix, reference.owner, reference.name

@@ -173,7 +173,6 @@ def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[
 
 
 def result_count(record: Any) -> int:
-    """Return how many results the formula of a record has."""
     return len(record.outs) if isinstance(record, laws.Equation) else 1
 
 

@@ -54,7 +54,6 @@ class RecordedFormula:
     """Shape of each result, and the numbers of its scalars in row-major order; several results are a tuple."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the formula's JSON."""
         return {
             "arguments": [list(shape) for shape in self.arguments],
             "constants": [number_to_json(number) for number in self.constants],
@@ -92,7 +91,6 @@ def number_from_json(content: Any) -> float | int:
 
 
 def size_of(shape: Shape) -> int:
-    """Return the number of entries of an array."""
     return math.prod(shape)
 
 

@@ -37,7 +37,6 @@ class FormulaRecorder:
         """Indices of the scalars inside differentiated pieces."""
 
     def new_scalar(self) -> RecordedScalar:
-        """Return a scalar with the next number."""
         self.count += 1
         if len(self.steps) >= MAX_STEPS or self.count > 10 * MAX_STEPS:
             raise TraceError(f"the formula has more than {MAX_STEPS} steps")

@@ -47,8 +47,6 @@ class NotStorable(Exception):
 
 @dataclass
 class Encoder:
-    """Encoder of a model file."""
-
     owner: FormulaOwner
     system: System
     operations: list[dict[str, Any]] = field(default_factory=list)
@@ -220,7 +218,6 @@ _WRITERS = {
     "own automaton": lambda encoder, value: True,
     "anything": Encoder.anything,
 }
-"""Writer of each simple form."""
 _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "none": lambda option, value: value is None,
     "record": lambda option, value: type(value) is option.of[0],

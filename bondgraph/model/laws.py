@@ -385,7 +385,7 @@ class SignalBlock(Law):
     """Local names of time derivatives by state; a state without a derivative is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
-    """LaTeX, and units, by local name."""
+    """LaTeX (`symbols`) and units of values, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
     """Local names of values after a tick by state; all are evaluated before any is set. The states of a block with a `library`
     are its outputs, its sampled inputs, and the number of its steps, in this order."""

@@ -81,7 +81,6 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Sequence[Any]], x: Any) -> np.
 
 
 def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate on a temporary tape, and run it at x."""
     tape = Tape()
     inputs, sparse = _differentiated(tape, "x", formula, x)
     slopes = np.empty(len(sparse.values))
@@ -97,7 +96,6 @@ def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[An
 
 
 def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate at new symbols, and substitute x for them."""
     sympy = sys.modules["sympy"]
     symbols = np.array([sympy.Dummy(f"x{k}", real=True) for k in range(max(np.size(x), 1))], dtype=object)
     values = [sympy.S(value) for value in formula(_shaped(symbols, x))]

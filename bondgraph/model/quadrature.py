@@ -119,7 +119,6 @@ def _symbolic(formula: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
-    """Write the pieces of the integral one after another."""
     ray = _Ray(tape, formula, x)
 
     def power_at(s: Any) -> TapeScalar:

@@ -60,7 +60,6 @@ def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
 
 
 def items(entries: Sequence[str], limit: int | None = MAX_ROWS) -> str:
-    """Return a list of entries."""
     shown = entries if limit is None or len(entries) <= limit + 1 else entries[:limit]
     more = f"<li>and {len(entries) - len(shown)} more</li>" if len(shown) < len(entries) else ""
     return f"<ul>{''.join(f'<li>{escape(entry)}</li>' for entry in shown)}{more}</ul>"

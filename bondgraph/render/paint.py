@@ -78,7 +78,6 @@ def _draw(axes: Any, outline: Outline, order: int) -> None:
 
 
 def _write(axes: Any, text: Lettering, order: int) -> None:
-    """Draw a line of text."""
     weight, style = "bold" if text.bold else "normal", text.style
     axes.text(
         *text.at,

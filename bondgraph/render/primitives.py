@@ -50,7 +50,6 @@ class Lettering:
 
     @property
     def bold(self) -> bool:
-        """Return True for bold letters."""
         return int(self.style.get("font-weight", 400)) >= 600
 
 
@@ -81,7 +80,6 @@ def _group(group: ElementTree.Element, style: Mapping[str, str], shift: Point, s
 
 
 def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield straight lines and parabolas."""
     height = 0.0
     for letter, arguments in _STEP.findall(text):
         numbers = [float(number) for number in _NUMBER.findall(arguments)]

@@ -27,7 +27,7 @@ class Format(TypedDict, total=False):
 
     unit: str
     symbol: str
-    """LaTeX."""
+    """LaTeX of the result."""
 
 
 class Scaled(Format, total=False):

@@ -114,7 +114,6 @@ def _table() -> dict[str, Symbol]:
 
 
 SYMBOLS: Mapping[str, Symbol] = _table()
-"""Every known symbol."""
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 """Symbols that count cycles, which are not angles."""
 ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)

@@ -145,7 +145,6 @@ class Writer:
         return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
     def slope(self, name: str) -> str:
-        """Return the time derivative of a value."""
         return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
 
     def implicit(self, unknown: Unknown) -> list[str]:

@@ -110,7 +110,6 @@ def _symbol(letters: Letters, first: str) -> Words:
 
 
 def _local(letters: Letters, first: str, name: str) -> str:
-    """Return the letter of a value next to the letter of a state."""
     around = {index for index, _ in letters.ranges(first)}
     return letters.general(name) if around and letters.first(name) == name else letters[name]
 

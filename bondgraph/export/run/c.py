@@ -143,13 +143,11 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
 
 
 def _has_asked(settler: EventHandler) -> bool:
-    """Return True if an event of the run needed a decision on simultaneous collisions."""
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 
 
 def _is_terminal(settler: EventHandler, status: Status) -> bool:
-    """Return True if a transition has ended the run."""
     return status == Status.EVENT_ENDS and settler.table["outcome"] == EventOutcome.TERMINAL
 
 
@@ -168,7 +166,6 @@ def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
 
 
 def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
-    """Refuse runs that need Python, and models whose code has loops."""
     program, here = compiled.program, "`simulate`, which uses Python"
     if not program.is_machine_code:
         why = "its formulas are evaluated by NumPy, not by machine code"

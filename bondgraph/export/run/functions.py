@@ -51,7 +51,6 @@ class FunctionNames:
 
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
-    """Return the names of functions for an image with these calls."""
     of_calls = {name: prefix + with_letter(name) for name in dict.fromkeys(calls)}
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
 

@@ -16,8 +16,6 @@ _HEAD = 8
 
 
 class _Reader:
-    """Reader of bytes from a given position onwards."""
-
     def __init__(self, content: bytes, place: int = 0):
         self.content, self.place = content, place
 

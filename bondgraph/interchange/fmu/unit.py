@@ -92,7 +92,6 @@ def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], p
 
 
 def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
-    """Return variables by name; raise E691 for unknown names and for other causalities."""
     there = archive.description.variables
     if isinstance(names, str):
         title = f"{argument} are {names!r}, not a list of names"

@@ -165,7 +165,6 @@ class _Reader:
         return path
 
     def _plain(self, text: str, line: int) -> Any:
-        """Return a scalar without quotes."""
         if text in _WORDS:
             return _WORDS[text]
         if not _NUMBER.fullmatch(text):

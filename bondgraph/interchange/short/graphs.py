@@ -59,7 +59,6 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
 
 
 def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
-    """Return a nested graph, with its ports and the signals that it exports."""
     document = reader.document
     raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
     graph = Graph(name)
@@ -78,7 +77,6 @@ def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
 
 
 def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> list[Problem]:
-    """Add the elements, automata and bonds of a mapping to a graph; return their problems."""
     document, within, problems = reader.document, reader.within, list[Problem]()
     for name, described in content["elements"].items():
         made = reader.element(name, described)

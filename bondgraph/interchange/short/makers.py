@@ -105,7 +105,6 @@ class ElementReader:
     """Path of the graph whose elements are read, ending with a dot."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
-        """Build an element from its name and its entry in the file."""
         path = f"{self.within}elements.{name}"
         kind, described = next(iter(content.items())) if isinstance(content, Mapping) and len(content) == 1 else (content, {})
         if not isinstance(kind, str):

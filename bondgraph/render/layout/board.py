@@ -207,7 +207,6 @@ def rounded(x: float) -> float:
 
 @inline
 def other_end(b: BoardTable, edge: int, node: int) -> int:
-    """Return the node at the other end of an edge."""
     return b.heads[edge] if b.tails[edge] == node else b.tails[edge]
 
 

@@ -25,7 +25,6 @@ class Nesting:
 
 
 def nesting(sketch: Sketch) -> Nesting:
-    """Return the index sets of a sketch's boxes."""
     members = tuple(np.array(box.members) for box in sketch.boxes)
     around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(len(sketch.nodes)))
     paths = [f"{box.path}." for box in sketch.boxes]

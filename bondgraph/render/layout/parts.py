@@ -100,7 +100,6 @@ def _refined(colours: list[int], around: Sequence[Sequence[tuple[int, Any]]]) ->
 
 
 def _ranks(values: Sequence[Hashable]) -> list[int]:
-    """Return the rank of each value among the sorted values."""
     ranks = {value: k for k, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
     return [ranks[value] for value in values]
 

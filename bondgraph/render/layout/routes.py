@@ -50,7 +50,6 @@ class Obstacles:
 
 
 def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
-    """Return the obstacles between some nodes."""
     half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
     below = np.array([(sketch.nodes[i].below / 2 + 2, sketch.nodes[i].half_height + 9) for i in named]).reshape(-1, 2)

@@ -78,7 +78,6 @@ def minus(a: Piece, b: Piece) -> Piece:
 
 
 def opposite(a: Piece) -> Piece:
-    """Return -a."""
     return Piece(f"-{a.within(PRODUCT)}", SUM)
 
 
@@ -101,18 +100,15 @@ def over(a: Piece, b: Piece, widest: int) -> Piece:
 
 
 def raised(a: Piece, exponent: str) -> Piece:
-    """Return a^exponent."""
     bare = a.strength == ATOM and "^" not in a.latex and "frac" not in a.latex
     return Piece(f"{a.latex if bare else f'({a.latex})'}^{{{exponent}}}", POWER)
 
 
 def called(function: str, *arguments: Piece) -> Piece:
-    """Return function(arguments)."""
     return Piece(f"{function}({', '.join(a.latex for a in arguments)})", ATOM)
 
 
 def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
-    """Return one of two values, selected by a condition."""
     words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
     return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
 
@@ -197,8 +193,6 @@ def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[st
 
 
 class _FormulaWriter:
-    """Writer of steps as text, in order."""
-
     def __init__(self, code: Recorded, arguments: Sequence[str], shared: str, digits: int):
         self.code, self.shared, self.digits = code, shared, digits
         self.parts: list[str] = []

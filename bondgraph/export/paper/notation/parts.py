@@ -121,7 +121,6 @@ def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
 
 
 def _letters() -> Iterator[str]:
-    """Yield a letter for each branch of equal parts."""
     yield from INDICES
     yield from (f"{letter}_{{{count}}}" for count in itertools.count(2) for letter in INDICES)
 
