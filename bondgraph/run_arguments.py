@@ -184,7 +184,6 @@ class RunSettings(TypedDict, total=False):
 
 
 def _record() -> dict[str, tuple[Any, Setting]]:
-    """Return the type and the `Setting` of every keyword."""
     hints = get_type_hints(RunSettings, include_extras=True)
     return {name: get_args(hint) for name, hint in hints.items()}  # type: ignore[misc]
 

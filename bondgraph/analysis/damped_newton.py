@@ -203,8 +203,9 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column of X that solves its
-    equation."""
+    """Return X (n, k) with matrix @ X = -right, where conserved quantities keep their values, and a mask (k,) of the columns in
+    which this equation holds.
+    """
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)

@@ -60,7 +60,6 @@ def _field(item: Any, depth: int) -> Hashable:
 
 @functools.cache
 def _is_record(kind: type) -> bool:
-    """Return True for a frozen dataclass that compares by its fields."""
     parameters = getattr(kind, "__dataclass_params__", None)
     return parameters is not None and parameters.frozen and parameters.eq
 

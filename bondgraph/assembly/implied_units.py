@@ -91,7 +91,6 @@ class UnitEquations:
                     self.declared[self.first[name] + k] = exponents
 
     def entries(self, name: str) -> range:
-        """Return the nodes of the entries of a value."""
         return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
 
     def node(self) -> UnitScalar:
@@ -297,7 +296,6 @@ def _dimension(unit: Powers) -> dict[str, Fraction]:
 
 
 def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) -> str:
-    """Return the unit of the entries of a value, "" if one is unknown or if the entries of a matrix differ."""
     units = [written(_readable(solved[node])) if node in solved else "" for node in entries]
     several = len(set(units)) > 1
     return "" if not units or (several and len(shape) > 1) else joined(blocks(units)) if all(units) else ""

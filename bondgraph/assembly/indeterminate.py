@@ -17,7 +17,6 @@ class Indeterminate:
     the distribution of least norm is taken. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
-    """State of each automaton."""
     slots: Mapping[int, int]
     """Index of the state, by the slot of its automaton."""
     quantities: tuple[str, ...]

@@ -144,9 +144,12 @@ class Power(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxLayout:
-    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and for each row,
-    whether a mode switches it, the slot of its friction (-1 without friction), and the modes in which the friction sticks, slips
-    with its lower effort, and slips with its upper effort."""
+    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and the
+    friction of each row.
+
+    Per row: True in `gated` if a mode switches it, the slot of its friction (-1 without friction), and the modes in which this
+    friction sticks, slips with its lower effort, and slips with its upper effort.
+    """
 
     count: int
     entries: tuple[tuple[int, int], ...]

@@ -125,7 +125,6 @@ def _no_setter(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, 
 
 
 def _in_words(model: Model, node: Node, kinds: str) -> str:
-    """Name "a C or R" and "an I or R" by the terms of the node's domain, if it has any."""
     domain = model.bonds[node.bonds[0][0]].domain
     return "" if domain is GENERIC else f" ({domain.parts['CIR'.index(kinds.split()[1])]} or {domain.parts[2]})"
 

@@ -50,7 +50,6 @@ def check_numbers(model: Model) -> Iterator[Problem]:
 
 
 def _is_number(text: str) -> bool:
-    """Return True for the string form of a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -58,7 +57,6 @@ def _is_number(text: str) -> bool:
 
 
 def _plain(element: Element) -> bool:
-    """Return True if all parameters and start values of an element are finite scalars, without ratio or nominal size."""
     law = element.law
     if isinstance(law, Transformer):
         return False

@@ -151,7 +151,6 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
 
 
 def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
-    """Return the keyword and the formula of the law whose quadrature gives the energy."""
     if law.output is not None:
         return "output", law.output
     assert law.inverse is not None
@@ -308,10 +307,8 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
 
 
 def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
-    """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola.
-
-    `constant` marks the formulas that are constant everywhere; a formula that is not constant, but repeats a value among the
-    neighbours, is too inaccurate there.
+    """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola; a
+    formula that repeats a value there is too inaccurate, unless `constant` marks it.
     """
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
     cases = [case for case in neighbours if case is not None and _differs(*case)]

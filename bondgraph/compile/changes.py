@@ -141,7 +141,6 @@ def _with(arguments: list[Any], place: int, value: Any) -> list[Any]:
 
 
 _MOST_LISTED = 12
-"""Maximum number of known names in a message."""
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:

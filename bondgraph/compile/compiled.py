@@ -380,7 +380,6 @@ class Compiled(Frozen):
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
 
     def _solved_for(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
-        """Return unknowns and time derivatives, which the kernels solve for."""
         unknowns = [*self.system.unknowns, *(u for loop in self.system.loops for u in loop.unknowns)]
         names = [*(u.value for u in unknowns), *(s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE)]
         if not names or self.program.outputs is None:

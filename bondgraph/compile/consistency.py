@@ -164,7 +164,6 @@ MOTIONS = 3
 """Number of random motions that test redundant constraints."""
 
 MAX_LISTED = 8
-"""Maximum number of constraints that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)

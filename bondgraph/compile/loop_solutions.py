@@ -44,7 +44,6 @@ SENSED = 1e-6
 """Relative change of an unknown that must change the residuals at a solution by far more than the size of the residuals."""
 
 MAX_SOLUTIONS = 8
-"""Maximum number of solutions sought for one loop."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Function of unknowns (rows, k) that returns residuals and Newton steps, (rows, k) each."""

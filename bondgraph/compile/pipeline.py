@@ -239,7 +239,6 @@ def _routines(
 
 
 def _check_start(compiled: Compiled) -> Compiled:
-    """Return the model if its values at the start are finite, and contradict neither each other nor the constraints."""
     model, causality, system = compiled.model, compiled.causality, compiled.system
     raise_if_any(model.name, unexpected_guesses(model, compiled.program, model.guesses))
     raise_if_any(model.name, _start_problems(compiled))

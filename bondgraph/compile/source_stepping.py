@@ -1,9 +1,8 @@
 """Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given sources (homotopy).
 
 Newton's method fails if the first guess overflows: with five exponential diodes in series at 24 V, one diode gets the whole
-voltage.
-As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
-corrects it, and the step grows after a success and shrinks after a failure (Nagel 1975, SPICE2; Allgower and Georg 1990).
+voltage. As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's
+method corrects it, and the step grows after a success and shrinks after a failure (Nagel 1975, SPICE2; Allgower and Georg 1990).
 """
 
 from __future__ import annotations

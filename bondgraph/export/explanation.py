@@ -290,7 +290,6 @@ def _plain(system: System, statement: Statement) -> str:
 
 
 def _numbers(value: object) -> str:
-    """Return a number, or an array, on one line."""
     numbers = np.asarray(value, dtype=float) + 0.0
     if numbers.size == 1:
         return f"{float(numbers.ravel()[0]):g}"

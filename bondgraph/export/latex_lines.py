@@ -38,7 +38,6 @@ def constraint_lines(system: System) -> dict[str, list[str]]:
 
 
 def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
-    """Return the equation while the constraint is active, and the equation while it is not."""
     held, path = producer[unknown.held], unknown.element
     flow = value_latex(system, unknown.vanishing)
     if held.op is STABILISED:

@@ -34,8 +34,6 @@ class Scope:
 
 
 class _Draft(NamedTuple):
-    """Bond whose properties are not yet complete."""
-
     name: str
     ends: tuple[End, End]
     ports: tuple[Port, Port]

@@ -219,7 +219,6 @@ _READERS = {
 
 
 def _alternative(form: Field, content: Any) -> Field:
-    """Return the alternative form that matches a value in a file."""
     if content is None:
         return next((option for option in form.of if option.form == "none"), form.of[0])
     if isinstance(content, dict) and "shape" not in content:

@@ -70,7 +70,6 @@ class Encoder:
         return fields
 
     def value(self, form: Field, content: Any, record: Any, name: str, index: int = 0) -> Any:
-        """Return the JSON of the value of a record's field."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, record, name, index)
         if form.form == "several":

@@ -104,7 +104,6 @@ def in_units(**units: str) -> Callable[[T], T]:
 
 
 def _has_unit(value: Any) -> bool:
-    """Return True for a `Parameter`, or a list that contains one."""
     return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
 
 

@@ -128,7 +128,6 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
 
 
 def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> Any:
-    """Return the integral of a function of s from 0 to 1, piece by piece between ascending breakpoints."""
     nodes, weights = (each.tolist() for each in rule)
     total: Any = 0.0
     for begin, end in itertools.pairwise((0.0, *breaks, 1.0)):

@@ -200,7 +200,6 @@ def captions(
 
 
 def _along(lines: Sequence[Route]) -> np.ndarray:
-    """Return points (k, 2) on all lines."""
     return np.concatenate([line.points for line in lines] or [np.zeros((0, 2))])
 
 
@@ -255,7 +254,6 @@ def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> 
 
 
 def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
-    """Return a mask (n,) of the rectangles (n, 4) inside another rectangle."""
     return np.all((inner[:, :2] > outer[:2]) & (inner[:, 2:] < outer[2:]), axis=1)
 
 

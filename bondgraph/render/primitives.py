@@ -60,7 +60,6 @@ def primitives(root: ElementTree.Element) -> Iterator[Outline | Lettering]:
 
 
 def _group(group: ElementTree.Element, style: Mapping[str, str], shift: Point, size: Point) -> Iterator[Outline | Lettering]:
-    """Yield the children of a group, with inherited attributes."""
     style = {**style, **{key: group.attrib[key] for key in _INHERITED if key in group.attrib}}
     moved = re.fullmatch(r"translate\((\S+) (\S+)\)", group.get("transform", "translate(0 0)"))
     assert moved is not None

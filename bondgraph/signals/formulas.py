@@ -150,7 +150,6 @@ RAMP_TO = Op(
 
 
 def _period_fraction(t: Any, start: Any, period: Any) -> Any:
-    """Return the elapsed fraction of the current period."""
     count = (t - start) / period
     return count - floor(count)
 

@@ -193,7 +193,6 @@ def _single(polynomial: Any) -> np.ndarray | None:
 
 
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return A, B, C, D and the period of a system object."""
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
         ways = _ways(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())

@@ -106,7 +106,6 @@ class _Columns:
     """Row numbers in the file, counted from 1; None for arrays, whose rows are counted from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
-        """Return row or line numbers as text for a message."""
         shown = [str(k if self.labels is None else self.labels[k]) for k in indices[:_SHOWN_ROWS].tolist()]
         kind = "index" if self.labels is None else "line"
         return f"{kind} {', '.join(shown)}{' ...' if len(indices) > _SHOWN_ROWS else ''}"

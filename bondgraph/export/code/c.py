@@ -83,7 +83,6 @@ def header_of(content: Content, build: str) -> str:
 
 
 def _constant(content: Content, table: str, entry: Entry) -> str:
-    """Return the constant for an entry's index; "" if there is none."""
     letter = _LETTERS.get(table)
     return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
 

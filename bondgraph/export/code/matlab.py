@@ -176,7 +176,6 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    """Return the functions into which a routine is split, and the lines that fill `out`."""
     bodies, room = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )

@@ -148,7 +148,6 @@ def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
-    """Return functions of a routine, and the arguments that `_run` needs for them."""
     bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
     texts = [
         "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])

@@ -219,7 +219,6 @@ def model_source(
 
 
 def _sizes(variables: Iterable[ModelVariable]) -> str:
-    """Return the C function that returns the number of values of a reference."""
     cases = [f"    case {each.reference()}: return {each.size};\n" for each in variables if each.size != 1]
     return (
         "static size_t size_of_reference(uint32_t reference)\n{\n    switch (reference) {\n"

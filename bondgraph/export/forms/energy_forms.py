@@ -126,6 +126,5 @@ def _momentum(velocity: str) -> str:
 
 
 def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
-    """Return the letters, including letters for momenta that are not states of the model."""
     momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
     return MappingProxyType(momenta | dict(mechanics.letters))

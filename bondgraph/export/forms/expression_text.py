@@ -89,7 +89,6 @@ class ExpressionWriter:
         return str(sympy.latex(ordered, symbol_names=names, order=order, full_prec=False))
 
     def _worded(self, expression: Any, label: Any) -> Any:
-        """Replace conditions on modes by the names of states."""
         if expression.is_Matrix:
             return expression.applyfunc(lambda entry: self._worded(entry, label))
         swapped = {}

@@ -238,8 +238,6 @@ def state_equations(
 
 @dataclass(frozen=True)
 class _Request:
-    """Requested values of a system, and its known values."""
-
     system: System
     stages: Stages
     known_values: Mapping[str, Any]

@@ -101,7 +101,6 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """Return the arrow from state a to b: straight between neighbours, and offset if another arrow leads back."""
     top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)

@@ -198,7 +198,6 @@ class _Body:
         return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
 
     def part(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of one part: the equations of an element, the table of an automaton, the parts of a graph."""
         first = branch.members[0]
         number = writer.letters.number(first.number)
         if first.parts:

@@ -122,7 +122,6 @@ class Writer:
         return self.definitions.of(statement.op, self._shapes(statement), arguments, results)
 
     def _one_of(self, letter: str, each: Sequence[str]) -> str:
-        """Return a name for a term that differs from part to part."""
         assert self.alike is not None
         for name, texts in self.alike.differs.items():
             if texts == tuple(each):

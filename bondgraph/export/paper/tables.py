@@ -119,7 +119,6 @@ def _name(first: str, names: Sequence[str]) -> Words:
 
 
 def _unit(unit: str) -> Words:
-    """Return a unit with superscript exponents."""
     if not unit:
         return (UNKNOWN,)
     return tuple(

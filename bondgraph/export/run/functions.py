@@ -66,7 +66,6 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
 
 
 def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
-    """Return the source of procedures, and the names of the rules and lookups that they need."""
     rule_names = {f"{prefix}i_{rule}" for rule in _RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
     text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)

@@ -66,7 +66,6 @@ def _sections(binary: bytes) -> list[tuple[int, bytes]]:
 
 
 def _functions(sections: Iterable[tuple[int, bytes]]) -> dict[str, int]:
-    """Return the indices of the functions that an object defines, by name."""
     indices = {}
     for kind, body in sections:
         reader = _Reader(body)

@@ -163,7 +163,6 @@ def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
 
 
 def _words(run: RunContent) -> dict[str, int]:
-    """Return the words of the image that the script reads or writes, by name."""
     image, words = run.image, {"table": run.image.tables["integrator"][0], **run.image.arrays}
     fields = {"integrator": ("steps", "t", "written", "budget", "tried"), "events": ()}
     fields["events"] = ("all_held", "held_rows", "logged", "log", "events_left", "outcome", "suspect") if run.has_events else ()

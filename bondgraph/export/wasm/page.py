@@ -159,13 +159,11 @@ def _invisible(model: str, *names: str, why: str) -> ModelError:
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
-    """Yield the names of a quantity's scalars."""
     for index in np.ndindex(slot.shape):
         yield f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Return the data of each panel for the script: unit, and curves with their columns."""
     columns = itertools.count()
     return [
         {

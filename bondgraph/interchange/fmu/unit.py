@@ -15,7 +15,6 @@ from bondgraph.run.program.library_code import VariableGroup
 from screws.names import similar_names
 
 _MOST_LISTED = 8
-"""Maximum number of names in a message."""
 
 
 @dataclass(frozen=True, eq=False)

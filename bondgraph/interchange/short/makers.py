@@ -178,7 +178,6 @@ class ElementReader:
     def _of_value(
         self, name: str, path: str, kind: str, maker: Maker, takes: Sequence[inspect.Parameter], value: Any
     ) -> Element | Graph:
-        """Return an element from one value, its first argument after the name."""
         first = takes[0] if takes else None
         if first is None or first.kind is first.KEYWORD_ONLY:
             words = ", ".join(each.name for each in takes[:8])
@@ -238,7 +237,6 @@ class ElementReader:
             raise self._error("E634", path, f'the formula "{shown}" is invalid: {error}', cure) from None
 
     def _block(self, name: str, path: str, described: Any) -> Element:
-        """Return a signal block; its equations map names of results to formulas."""
         path = f"{path}.Block"
         self._need_keys(path, described, ("equations",), BLOCK_KEYS[1:])
         inputs, equations = dict(described.get("inputs") or {}), described["equations"]

@@ -36,10 +36,9 @@ class BoardTable(Table):
     """Edges with costs, boxes, and offsets of candidate cells.
 
     starts, incident: indices at which the edges of each node begin, and these edges. inside (boxes, nodes): 1 for the nodes of a
-    box; apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` offsets around a node, then `near` offsets
-    around the middle of its
-    neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, in
-    the cells (px, py) and (qx, qy).
+    box. apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` offsets around a node, then `near` offsets
+    around the middle of its neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under
+    examination, in the cells (px, py) and (qx, qy).
     """
 
     tails: Ints

@@ -138,9 +138,9 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first (equal boxes once,
-    `cells_by_form`) and placed among the other nodes. Then all positions are improved; boxes stay unchanged inside or are
-    mirrored."""
+    """Return cells (n, 2) of all nodes: boxes directly inside the box `around` are laid out first (equal boxes once,
+    `cells_by_form`), and stay unchanged inside, or are mirrored, when all positions are improved.
+    """
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
@@ -162,7 +162,6 @@ def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str 
 
 
 def _flat(sketch: Sketch) -> np.ndarray:
-    """Return cells (n, 2) of a sketch with at most one box."""
     count, bonds = len(sketch.nodes), [(edge.tail, edge.head) for edge in sketch.edges if edge.bond]
     chain = chain_in_rows(count, bonds) if len(bonds) == len(sketch.edges) and not sketch.boxes else None
     if chain is not None:
@@ -220,7 +219,6 @@ def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> d
 
 
 def _is_point(at: object) -> bool:
-    """Return True for a pair of finite numbers."""
     pair = np.asarray(at)
     return pair.shape == (2,) and pair.dtype.kind in "iuf" and bool(np.all(np.isfinite(pair)))
 

@@ -141,7 +141,6 @@ def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.
 
 
 def _crossed(one: Route, other: Route) -> int:
-    """Return the number of crossings of two lines."""
     (left, top, right, bottom), (west, north, east, south) = one.extent, other.extent
     if right < west or east < left or bottom < north or south < top:
         return 0

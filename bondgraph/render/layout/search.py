@@ -45,7 +45,6 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
 
 
 def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return the best result of several searches."""
     board = Board(price, boxes)
 
     def cost(trial: np.ndarray) -> float:
@@ -86,7 +85,6 @@ def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: flo
 
 
 def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return a mask (count,) of nodes outside all blocks."""
     free = np.ones(count, dtype=bool)
     for block in blocks:
         for members in block.members:
@@ -95,7 +93,6 @@ def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
 
 
 def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
-    """Return trials with two equal blocks exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(block.members), 1), strict=True):
         trial = cells.copy()
@@ -207,7 +204,6 @@ def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.nda
 
 
 def _with(cells: np.ndarray, nodes: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return the cells with some nodes at other positions (k, nodes, 2)."""
     trials = np.repeat(cells[None], len(positions), axis=0)
     trials[:, nodes] = positions
     return trials

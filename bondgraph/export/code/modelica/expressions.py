@@ -193,7 +193,7 @@ class RoutineText:
         return f"{int(value[0])}" if value[0] >= 0 else f"({int(value[0])})"
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, which is declared before its first use."""
+        """Return the name of a table, and declare the table at its first use."""
         if a not in self._texts:
             step = self.code.steps[a]
             size, name = leaf_length(step), f"{self.prefix}{a}"

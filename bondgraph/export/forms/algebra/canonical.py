@@ -18,7 +18,6 @@ MAX_NUMERATOR = 10**6
 """Maximum numerator of a rational number, beyond which it becomes a decimal."""
 
 MAX_DENOMINATOR = 1000
-"""Maximum denominator of a rational number."""
 
 
 def exact(expression: Any) -> Any:

@@ -346,7 +346,6 @@ class _VirtualPower:
         return sympy.S.Zero if self._is_inertia(path) else sympy.S(self._value(f"{path}.energy"))
 
     def _constraints(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        """Return the Jacobian, positions, right-hand side and multipliers of all constraints."""
         v = sympy.Matrix(self.v)
         H, h, gamma, names = sympy.zeros(0, len(v)), sympy.zeros(0, 1), sympy.zeros(0, 1), list[str]()
         system = self.model.compiled.system

@@ -127,7 +127,6 @@ def _words(words: Words) -> str:
 
 
 def _spoken(words: str) -> str:
-    """Return text that may contain long names."""
     return " ".join(_named(word) if len(word) > _LONG else escape_latex(word) for word in words.split(" "))
 
 

@@ -208,7 +208,6 @@ class _FormulaWriter:
             self._pieces.append(self._named(position, self._piece(step)))
 
     def piece(self, position: int) -> Piece:
-        """Return the formula of a step, or the name of its part."""
         return self._pieces[position]
 
     def _named(self, position: int, piece: Piece) -> Piece:

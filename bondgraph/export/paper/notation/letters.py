@@ -261,11 +261,7 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
 
 
 def _of_words(name: str) -> Letter:
-    """Return the letter of a name of several words: the letter of the main word, with the other words as subscript.
-
-    The main word is the last word (before "of") with a letter in the literature, else the last word that is itself a letter
-    with an index ("zB"), else the last word, which is used in full if it is short.
-    """
+    """Return the letter of a name of several words: the letter of its main word, with the other words as subscript."""
     head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
     order = [word for part in (head, *rest) for word in reversed(part)]
     if not order:
