@@ -122,8 +122,6 @@ class KeepOptions:
 
 @dataclass(frozen=True)
 class Setting:
-    """Default and meaning of a setting."""
-
     default: Any
     meaning: str
 

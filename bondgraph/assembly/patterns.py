@@ -50,7 +50,7 @@ class Pattern:
     statements: tuple[tuple[tuple[int, ...], Op, tuple[int, ...]], ...]
     equal: tuple[tuple[int, int], ...]
     states: tuple[tuple[int, int, tuple[int, ...], bool], ...]
-    """(state, rate, shape, held)."""
+    """Entries (state, rate, shape, held), one for each state."""
     parameters: tuple[int, ...]
     energies: tuple[int, ...]
     powers: tuple[tuple[int, str], ...]

@@ -27,7 +27,7 @@ class Value:
     """Type of a named quantity: shape, unit and symbol; quantities of equal type share one record."""
 
     shape: tuple[int, ...] | None
-    """None until the statements have been evaluated once."""
+    """Shape; None until the statements have been evaluated once."""
     unit: str = ""
     symbol: str = ""
     frame: str | None = None
@@ -123,7 +123,7 @@ class Clock:
     offset: str
     period: str | None = None
     updates: tuple[tuple[str, str], ...] = ()
-    """(state, value after the tick)."""
+    """Pairs (state, value after the tick)."""
     delay: str = ""
     """Parameter that is a delay: the states take their new values after this delay, not at ticks."""
     history: Callable[[float], float] | float | None = None
@@ -191,7 +191,7 @@ class Closing:
     owners: tuple[str, ...]
     """The element of each row."""
     pattern: tuple[tuple[int, int], ...]
-    """(row, column) of the structurally nonzero entries."""
+    """Structurally nonzero entries, as (row, column)."""
     repeating: tuple[int, ...] = ()
     """Sets of rows that contain redundant rows."""
 
@@ -225,7 +225,7 @@ class System:
     """Names of the states, and start state, of each mode signal."""
     events: tuple[LoweredTransition, ...]
     energies: tuple[tuple[str, str], ...]
-    """(storage, value of its stored energy)."""
+    """Pairs (storage, value of its stored energy)."""
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]

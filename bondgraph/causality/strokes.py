@@ -39,7 +39,6 @@ class Cause(NamedTuple):
     by: str
     node: Node | None = None
     bonds: tuple[int, ...] = ()
-    """Bonds whose strokes propagate through the node."""
 
 
 class Clash(Exception):

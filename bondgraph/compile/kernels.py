@@ -41,7 +41,6 @@ UNFUSED = frozenset({"outputs", "collisions"})
 whatever else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
-"""Routines that are compiled at their first use."""
 
 LONG = 300
 """Minimum number of steps for which the routines of an event, or all shorter routines together, are compiled at the first

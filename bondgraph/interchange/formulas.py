@@ -24,7 +24,6 @@ ARITY = {
 }
 """Operation -> number of operands; a reciprocal is written as a division. A lookup has a number and the entries of a table."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
-"""Names of the lookups in tables."""
 
 MAX_STEPS = 1_000_000
 """Maximum number of steps of a file, and of a single formula."""

@@ -215,7 +215,6 @@ _READERS = {
     "own automaton": (_flag, "true"),
     "anything": (Decoder.anything, "a value"),
 }
-"""Reader of each simple form, and its description."""
 
 
 def _alternative(form: Field, content: Any) -> Field:

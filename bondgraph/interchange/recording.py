@@ -25,8 +25,6 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class FormulaRecorder:
-    """Steps of a formula recorded so far."""
-
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.results: dict[Step, int] = {}
@@ -191,7 +189,6 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
 }
 """Functions of the steps that are not in `screws.scalars`."""
 FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
-"""Function of each step."""
 
 Values = list[Any]
 """Scalars in the order of their numbers; the constants are at the end, in reverse."""

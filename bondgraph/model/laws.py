@@ -65,7 +65,6 @@ class StateSpec:
 
 
 Variable = Literal["effort", "flow"]
-"""The two variables of a bond."""
 
 OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
 """Conjugate variable of each variable of a bond."""

@@ -93,11 +93,9 @@ class AtomicWrite:
         self.path = self._stack.enter_context(opened)
 
     def commit(self) -> None:
-        """Move the complete file to its target."""
         self._stack.close()
 
     def discard(self) -> None:
-        """Delete the incomplete file."""
         with contextlib.suppress(_Discard), self._stack:
             raise _Discard
 

@@ -69,7 +69,6 @@ SHEET: dict[str, Any] = {
     "legend.edgecolor": RULE,
     "pdf.fonttype": 42,
 }
-"""Settings of Matplotlib, by Matplotlib's names."""
 
 
 @contextmanager

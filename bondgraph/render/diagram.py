@@ -149,9 +149,7 @@ class Analysed(Protocol):
 
 
 BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]
-"""Choice of labels on bonds."""
 Drawable = Graph | Model | Analysed
-"""Objects that can be drawn."""
 
 
 def diagram(

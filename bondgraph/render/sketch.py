@@ -168,8 +168,6 @@ class Box:
 
 @dataclass(frozen=True)
 class Sketch:
-    """Nodes, edges and boxes of a diagram."""
-
     name: str
     nodes: tuple[Mark, ...]
     edges: tuple[Edge, ...]

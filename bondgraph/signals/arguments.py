@@ -162,7 +162,6 @@ PID_LETTERS = {
     "lowest": r"y_{\min}",
     "highest": r"y_{\max}",
 }
-"""Letters of PID controllers."""
 
 
 @dataclass

@@ -46,7 +46,6 @@ _RESULTS = {
 
 _USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
 _HELPERS = Path(__file__).with_name("numpy_helpers.txt").read_text(encoding="utf-8")
-"""Class and functions that every module contains."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,6 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
     steps: list[tuple[Any, Any]] = []
 
     def named(position: int) -> None:
-        """Give a step its own symbol."""
         condition = code.steps[position][0] in op.CONDITIONS
         symbol = sympy.Symbol(f"c{position}") if condition else sympy.Symbol(f"v{position}", real=True)
         steps.append((symbol, values[position]))

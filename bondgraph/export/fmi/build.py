@@ -23,7 +23,6 @@ from bondgraph.errors import refusal
 from bondgraph.export.fmi.source import LIBRARY, MODEL
 
 HOST = "host"
-"""Name of the platform of this machine."""
 _FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-g0", "-w")
 
 

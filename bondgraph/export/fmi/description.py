@@ -50,7 +50,6 @@ class UnitContent:
 
 
 def description(unit: UnitContent, variables: Sequence[ModelVariable], version: int) -> bytes:
-    """Return modelDescription.xml of a `version`, 2 or 3."""
     root = _of_version_2(unit, variables) if version == 2 else _of_version_3(unit, variables)
     return document(root)
 

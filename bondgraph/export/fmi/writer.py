@@ -36,7 +36,6 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 Page = bool | Mapping[str, tuple[float, float]]
 """Choice of a page: True for default sliders, a mapping with the ranges of sliders, or False for no page."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
-"""Interface types that an FMU may support."""
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
 """Relative change of a parameter that reveals its effect on the start."""

@@ -72,7 +72,6 @@ class ExpressionWriter:
         return str(sympy.sstr(ordered, order="none" if ordered.is_Add else None, full_prec=False))
 
     def latex(self, expression: Any) -> str:
-        """Return LaTeX of an expression or a matrix."""
         names: dict[Any, str] = {}
 
         def label(words: str) -> str:
@@ -137,5 +136,4 @@ def latex_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any
 
 
 def aligned(lines: Iterable[str]) -> str:
-    """Return an `align*` environment of these lines."""
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"

@@ -314,7 +314,6 @@ def _kind(model: Model, path: str) -> str:
 Style = Literal["latex", "markdown", "typst"]
 
 STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
-"""Document style -> its writer."""
 
 
 def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFICANT) -> str:

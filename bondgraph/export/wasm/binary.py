@@ -108,7 +108,6 @@ def with_exports(code: bytes, exported: Iterable[str]) -> bytes:
 
 
 def imported_functions(module: bytes) -> Iterator[str]:
-    """Yield the names of the functions that a module imports."""
     for kind, body in _sections(module):
         reader = _Reader(body)
         for _ in range(reader.number() if kind == _IMPORT else 0):

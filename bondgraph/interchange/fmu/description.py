@@ -40,7 +40,6 @@ class FmuVariable:
 
     @property
     def is_real(self) -> bool:
-        """True for floating-point numbers."""
         return self.type_name in ("Real", "Float64", "Float32")
 
 

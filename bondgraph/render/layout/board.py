@@ -146,12 +146,10 @@ def _view(array: Any) -> memoryview:
 
 @build_once
 def machine_code() -> Library:
-    """Return costs and moves as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of costs and moves."""
     return cold(translate(EXPORTED, [function.__name__ for function in EXPORTED]))
 
 

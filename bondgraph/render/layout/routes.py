@@ -32,19 +32,17 @@ at a node and corner."""
 
 @dataclass(frozen=True)
 class Obstacles:
-    """Obstacles between some nodes of a drawing."""
-
     nodes: np.ndarray
-    """(m,): the nodes."""
+    """Nodes, (m,)."""
     low: np.ndarray
     """Left and top (m, 2) of the bodies of the nodes, including the gap around them."""
     high: np.ndarray
     names: np.ndarray
-    """(k, 2, 2): left and top, right and bottom of the names."""
+    """Rectangles (k, 2, 2) of the names: left and top, right and bottom."""
     named_nodes: np.ndarray
-    """(k,): nodes of the names."""
+    """Node of each name, (k,)."""
     frames: np.ndarray
-    """(b, 2, 2): left and top, right and bottom of boxes that hold some but not all of these nodes."""
+    """Rectangles (b, 2, 2) of boxes that hold some but not all of these nodes: left and top, right and bottom."""
     around: tuple[frozenset[int], ...]
     """Nodes in each box."""
 
@@ -168,11 +166,11 @@ class RoutingGrid:
     xs: np.ndarray
     ys: np.ndarray
     in_nodes: tuple[np.ndarray, np.ndarray]
-    """(m, x, y) for horizontal and vertical sections: True if they pass through a node's rectangle."""
+    """Masks (m, x, y) of the horizontal and the vertical sections that pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
-    """(x, y) for horizontal and vertical sections: number of names that they pass through."""
+    """Number of names, (x, y), through which each horizontal and each vertical section passes."""
     in_frames: tuple[np.ndarray, np.ndarray]
-    """(b, x, y): True if sections are in a box."""
+    """Masks (b, x, y) of the horizontal and the vertical sections that are in a box."""
 
 
 def routing_grid(world: Obstacles) -> RoutingGrid:

@@ -114,7 +114,6 @@ class Definitions:
         return {symbol: meant for symbol, meant in self.expressions.items() if symbol in reached}
 
     def needed_systems(self, expressions: Iterable[Any]) -> list[LinearSystem]:
-        """Return systems whose unknowns occur in expressions."""
         names = {symbol.name for expression in expressions for symbol in expression.free_symbols}
         return [system for system in self.systems if names & set(system.unknowns)]
 

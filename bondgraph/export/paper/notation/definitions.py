@@ -34,8 +34,6 @@ CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 
 @dataclass(frozen=True)
 class Piece:
-    """Formula or a part of one."""
-
     latex: str
     strength: int = ATOM
 
