@@ -48,7 +48,6 @@ class MethodEntry:
 
 
 def _imported(module: str) -> Any:
-    """Return the code of a method, the `STEPPER` of its module."""
     return importlib.import_module(module).STEPPER
 
 

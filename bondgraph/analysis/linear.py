@@ -352,7 +352,6 @@ def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
 
 
 def _margins(gain: float, phase: float, phase_crossing: float, gain_crossing: float) -> str:
-    """Format the gain margin (1) and the phase margin (degrees), with the frequencies of their crossings, rad/s."""
     margins = (("gain", 20.0 * np.log10(gain), "dB", phase_crossing), ("phase", phase, "degrees", gain_crossing))
     texts = (f"{value:.4g} {unit} at {at:.4g} rad/s" if np.isfinite(value) else "no crossing" for _, value, unit, at in margins)
     return ", ".join(f"{name} margin: {words}" for (name, *_), words in zip(margins, texts, strict=True))

@@ -152,7 +152,6 @@ class UnitScalar:
         return self
 
     def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
-        """Return a power of this scalar, times a power of another; a number other than -1 may have any unit."""
         if isinstance(other, float) and other == -1.0 and power == 1:
             return self
         result = self.equations.node()
@@ -287,7 +286,6 @@ def _contradicts(equation: UnitEquation, units: Mapping[int, Powers]) -> bool:
 
 
 def _dimension(unit: Powers) -> dict[str, Fraction]:
-    """Return the base symbols of a unit with their powers; an unknown symbol is a base symbol."""
     product: dict[str, Fraction] = {}
     for symbol, power in unit.items():
         unit_symbol = SYMBOLS.get(symbol)

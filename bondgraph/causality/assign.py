@@ -199,7 +199,8 @@ def setters(
     Parameters
     ----------
     strokes : all strokes, already decided; changed in place.
-    denied : elements without their preferred causality; free : cause of a stroke that no element required.
+    denied : elements without their preferred causality.
+    free : cause of a stroke that no element required.
     others_with : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
     """
     switched = []
@@ -401,7 +402,8 @@ def _turned(
 
 def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
-    unmet: storages in derivative causality, and resistors used against their only formula."""
+    unmet.
+    """
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()

@@ -98,8 +98,6 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
 
 
 def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]]:
-    """Yield the values of an element's parameters for each discrete state on which they depend, and a description of the
-    state."""
     parameters = [parameter.value for parameter in read.values()]
     count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):

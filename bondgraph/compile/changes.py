@@ -55,7 +55,6 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 
 
 def _by_one_state(system: System, root: str) -> ConvertedStart | None:
-    """Return the only state on which an effort or flow depends, for example behind a transformer."""
     if root.rpartition(".")[2] not in ("effort", "flow"):
         return None
     inputs, left = dict[str, None](), [root]
@@ -95,7 +94,6 @@ def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
 
 
 def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
-    """Yield the storages whose output is the value `root`, if their law is a function of the output, which a loop computes."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:

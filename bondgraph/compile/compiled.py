@@ -176,7 +176,6 @@ class Compiled(Frozen):
         return x, m, started
 
     def _with_sources(self, p: np.ndarray, part: float) -> np.ndarray:
-        """Return p (parameters,) of the kernels with all sources at this fraction of their values."""
         users = p[: sum(len(where) for where in self.system.parameter_places.values())].copy()
         users[list(self.system.source_places)] *= part
         return np.concatenate([users, self.prepare(users)])
@@ -243,7 +242,6 @@ class Compiled(Frozen):
         return report_cell(self.model, self.causality, self._with_start_modes())
 
     def _with_start_modes(self) -> System:
-        """Return the system with the start modes that start functions compute."""
         if not self.system.starts:
             return self.system
         modes = zip(self.system.modes.items(), self.initial()[1], strict=True)

@@ -188,7 +188,7 @@ class HeldConstraints:
 
 
 def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
-    """Return the constraints that are active in the modes m, or None."""
+    """Return the constraints that are active in the modes m and whose flow an impulse brings to zero; None if there are none."""
     held, closing = _holding_constraints(model, system, m), program.closing
     if not held or closing is None or program.closures is None or program.energies is None:
         return None

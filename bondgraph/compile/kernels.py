@@ -117,7 +117,6 @@ def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
 
 
 def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
-    """Return the routines that a run calls, grouped by module of machine code as in `kernels_of`."""
     needed = _needed(routines)
     together = {name: routine for name, routine in needed.items() if name != "jacobian"}
     alone = [[needed["jacobian"]]] if "jacobian" in needed else []
@@ -148,8 +147,6 @@ def batch_texts_of(
 def _batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
-    """Return the LLVM IR of all kernels that many runs call, including the constraint matrix, the Jacobian if `has_jacobian`, and
-    a kernel "chosen" for the outputs in these slots."""
     code = differentiate()[0] if has_jacobian else None
     texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
     if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:

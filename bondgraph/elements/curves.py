@@ -281,7 +281,6 @@ def _sections(kind: str, y: np.ndarray, values: np.ndarray, outside: str) -> np.
 
 
 def _polynomial(coefficients: Sequence[Any], s: Any) -> Any:
-    """Return the value of a polynomial, lowest power first (Horner)."""
     value = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         value = coefficient + s * value

@@ -186,7 +186,6 @@ def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:
-    """Return the states in which friction in several directions stores its slip direction, highest speed and start time."""
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}
@@ -269,12 +268,12 @@ def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
 
 
 def _turned(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return a guard that is positive while the flow is more than 60 degrees away from the heading."""
+    """Return a guard that is positive while the angle between a flow that is not small and the heading is 60 to 120 degrees."""
     return _dot(flow, flow) - 4.0 * _dot(flow, heading) ** 2 - (_STILL * pace) ** 2
 
 
 def _slows(flow: Any, rate: Any, pace: Any) -> Any:
-    """Return a guard that is positive while the flow decreases after it has exceeded twice the pace."""
+    """Return a guard that is positive while the flow exceeds twice the pace and decreases."""
     return minimum(_dot(flow, flow) - 4.0 * pace * pace, -_dot(flow, rate))
 
 

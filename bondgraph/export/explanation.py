@@ -270,7 +270,6 @@ _WORDS = (
 
 
 def _plain(system: System, statement: Statement) -> str:
-    """Return the formula of a statement with the names of the program, quoted if they contain spaces."""
     operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
     if isinstance(operation, (Gate, Choice)):
         states = system.modes[statement.args[0]][0]

@@ -335,7 +335,6 @@ def digest(text: str) -> str:
 
 
 def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
-    """Return the records that a file can hold, and descriptions of all other records."""
     records, missing = [], []
     for entry in visible:
         try:

@@ -90,7 +90,6 @@ def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> 
 
 
 def _in_floats(formula: Callable[[Any], Any], x: Any) -> float:
-    """Integrate on a temporary tape that evaluates the law at one value of s."""
     tape, row = Tape(), np.ravel(np.asarray(x, dtype=float))
     inputs = tape.inputs("x", len(row))
     ray = _Ray(tape, formula, inputs.reshape(np.shape(x)) if np.shape(x) else inputs[0])

@@ -324,7 +324,6 @@ def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
 
 
 def _make_folders(out: Path, created: list[Path]) -> None:
-    """Create a folder and its parents, and append the new folders to `created`, the innermost last."""
     check_name(out)
     for path in reversed([parent for parent in (out, *out.parents) if not os.path.lexists(parent)]):
         with contextlib.suppress(FileExistsError):

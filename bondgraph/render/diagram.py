@@ -258,7 +258,6 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
 
 
 def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:
-    """Return the model and its causality; None for a conflict, which is drawn without strokes."""
     if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model

@@ -87,7 +87,6 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
 
 
 def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]:
-    """Yield positions for a port name beside the tail or head of its bond."""
     along = -line.direction(1.0) if head else line.direction(0.0)
     end, side = (line.end if head else line.start), flow_side(along)
     for distance in (14.0, 22.0, 30.0):
@@ -96,7 +95,6 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
 
 
 def _meet(line: Route, other: Route) -> bool:
-    """Return True if a line comes near the labels of another line."""
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -147,7 +145,6 @@ def _past_the_barb(kind: str, words: str) -> float:
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the centre of a label on one side of a point on a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
@@ -218,7 +215,6 @@ def _body(node: Mark, centre: np.ndarray) -> Rectangle:
 
 
 def _candidates(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
-    """Return candidate positions of a name: below, below to one side, above to one side, above, beside, and farther away."""
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0

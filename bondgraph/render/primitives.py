@@ -95,7 +95,6 @@ def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
 
 
 def _rectangle(child: ElementTree.Element, shift: Point, size: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield a rectangle with rounded corners, or the background."""
     if child.get("width") == "100%":
         left, top, (right, bottom) = 0.0, 0.0, size
     else:

@@ -148,7 +148,6 @@ def _block(
 
 
 def _period_of(name: str, system: Any, period: Any) -> Any:
-    """Return the period of a system object, None if it is continuous."""
     clock = getattr(system, "dt", getattr(system, "period", None))
     if clock is True:
         raise _refused(
@@ -162,7 +161,6 @@ def _period_of(name: str, system: Any, period: Any) -> Any:
 
 
 def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Return num, den and period of a system object with one input and one output."""
     if not hasattr(system, "num") and hasattr(system, "transfer_function"):
         system = system.transfer_function()
     num, den = (_single(getattr(system, key, None)) for key in ("num", "den"))

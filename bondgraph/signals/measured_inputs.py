@@ -143,7 +143,6 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
 
 
 def _checked(name: str, columns: _Columns) -> _Columns:
-    """Refuse columns of different lengths (E444)."""
     if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
         why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
         raise _refused("E444", name, "points and values have different lengths", why, "one value for each point")
@@ -151,7 +150,6 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Return the name and unit of a header, "height (mm)"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(header.strip())
     if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
         match = None  # "left / right"

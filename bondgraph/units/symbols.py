@@ -30,7 +30,6 @@ class Symbol:
 
 
 def _dimension(text: str) -> Dimension:
-    """Return the dimension of a string such as "kg m2 s-2"."""
     parts = (re.fullmatch(r"(\D+?)(-?\d+)?", part) for part in text.split())
     return tuple(sorted((part[1], Fraction(part[2] or 1)) for part in parts if part))
 
@@ -144,7 +143,6 @@ _PINT_BASES = {
 
 @functools.cache
 def _from_pint(name: str) -> Symbol | None:
-    """Return the unit that `pint` knows by a name, if it is a multiple of SI base units."""
     if importlib.util.find_spec("pint") is None:
         return None
     registry = _registry()

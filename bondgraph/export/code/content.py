@@ -280,7 +280,6 @@ def _checked(compiled: Compiled, name: str | None) -> str:
 
 
 def _valued(system: System, names: Sequence[str]) -> list[tuple[str, tuple[int, ...], str, str]]:
-    """Return name, shape and unit of values, and a remark with at most two aliases of each."""
     aliases: dict[str, list[str]] = {}
     for alias, target in system.aliases.items():
         if ":" not in alias and not alias.startswith("-"):

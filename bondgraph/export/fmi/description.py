@@ -169,7 +169,6 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
 
 
 def _units(root: Xml.Element, variables: Iterable[ModelVariable]) -> set[str]:
-    """Add the definitions of the units that apply to whole variables; return their names."""
     names = sorted({each.unit for each in variables if each.unit not in ("", "1") and not set(",;") & set(each.unit)})
     if names:
         definitions = Xml.SubElement(root, "UnitDefinitions")

@@ -241,6 +241,5 @@ def _constants(variables: Iterable[ModelVariable]) -> str:
 
 
 def _c_text(text: str) -> str:
-    """Return a string as a C literal, with all bytes except plain characters in octal."""
     plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
     return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

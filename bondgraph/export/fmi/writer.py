@@ -182,7 +182,6 @@ def fmu(
 
 
 def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:
-    """Return the HTML of a page that simulates, with curves of the outputs whose components all have the same unit."""
     shown = [each.name for each in variables if each.causality == "output" and not set(",;") & set(each.unit)]
     live = page if isinstance(page, Mapping) else slider_ranges(variables)
     return live_page(compiled, t_end=t_end, live=live, show=shown or None, **settings).text
@@ -257,7 +256,6 @@ def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: Defau
 def _binaries(
     texts: Mapping[str, str], identifier: str, version: int, platforms: Sequence[str]
 ) -> tuple[list[tuple[str, str, bytes]], tuple[str, ...]]:
-    """Return (folder, ending, content) of each library, and the names of the platforms."""
     made = list[tuple[str, str, bytes]]()
     names = list[str]()
     for wanted in platforms:

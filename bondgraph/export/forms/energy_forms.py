@@ -120,7 +120,6 @@ def _symbols(names: tuple[str, ...]) -> list[Any]:
 
 
 def _momentum(velocity: str) -> str:
-    """Return the name of the momentum that belongs to a velocity: `arm.p[0]` for `arm.v[0]`."""
     path, _, local = velocity.rpartition(".")
     return f"{path}.p{local.removeprefix('v')}"
 

@@ -72,7 +72,6 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
 
 
 def _short(states: Sequence[str]) -> list[str]:
-    """Return the labels of boxes: long names without their middle, if they remain distinct."""
     short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
     return short if len(set(short)) == len(states) else list(states)
 

@@ -251,7 +251,6 @@ class _Body:
 
 
 def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> list[Block]:
-    """Return the head of a function with its note, then its equations; `noted`, the lines of notes so far, is extended."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]

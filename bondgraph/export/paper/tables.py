@@ -134,7 +134,6 @@ def _place(letters: Letters, name: str) -> list[int]:
 
 
 def _several(values: Sequence[Any], digits: int) -> Words:
-    """Return the value of one part, or the values in several parts, written once if they do not differ."""
     texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
@@ -144,7 +143,6 @@ def _several(values: Sequence[Any], digits: int) -> Words:
 
 
 def _number(value: Any, digits: int) -> str:
-    """Return a number, an array row by row, or the diagonal of a diagonal matrix."""
     numbers = np.asarray(value, dtype=float)
     if numbers.ndim == 0:
         return number(float(numbers), digits).latex

@@ -149,7 +149,6 @@ def multiply_add_modules() -> tuple[bytes, bytes]:
 
 @functools.cache
 def _elementary_text() -> str:
-    """Return the LLVM IR of the elementary functions, for one number."""
     functions = module_text(translate(list(ELEMENTARY.values())))
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
     entries = [_entry(name, function) for name, function in ELEMENTARY.items()]

@@ -175,7 +175,6 @@ def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
 
 
 def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
-    """Return the columns of a run that is replayed."""
     columns = [result[word].reshape(len(result.t), -1).T for panel in panels for word, _ in panel]
     return {"t": result.t.tolist(), "columns": nonfinite_to_null(np.vstack(columns).tolist())}
 

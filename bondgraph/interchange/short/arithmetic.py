@@ -117,7 +117,6 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
 
 
 def _tree(text: str) -> ast.expr:
-    """Return the syntax tree of an expression; refuse characters that arithmetic does not use."""
     if len(text) > LONGEST:
         raise InvalidFormula(f"it has {len(text)} characters; the limit is {LONGEST}")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]

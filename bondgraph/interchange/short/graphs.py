@@ -159,7 +159,6 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
 
 
 def _node(graph: Graph, end: str) -> Part | PortRef | None:
-    """Return the part with this name, or the port for "name.port"; None if there is none."""
     if end in graph.parts:
         return graph.parts[end]  # type: ignore[return-value]
     owner, _, port = end.rpartition(".")

@@ -189,7 +189,6 @@ class ElementReader:
         return maker(name, **self._arguments(f"{path}.{kind}", kind, {first.name: value}))
 
     def _arguments(self, path: str, kind: str, described: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keyword arguments; formulas become functions of their variables, the parameters and the signals."""
         formulas, arguments = FORMULAS.get(kind, {}), dict[str, Any]()
         texts = {word: text for word, text in described.items() if word in formulas and _is_formula(kind, text)}
         for word, value in described.items():
@@ -227,7 +226,6 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula that a text describes; raise E634 if it is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)
@@ -267,7 +265,6 @@ class ElementReader:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
-        """Raise E632 if one of these values is not a string."""
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'

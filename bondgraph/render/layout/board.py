@@ -94,14 +94,12 @@ class Board:
         self._memory = np.array([values.get(name, 0) for name in BoardTable.layout()], dtype=np.int64)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a procedure with this board, arrays and numbers, in machine code if LLVM is installed."""
         if have_llvm():
             passed = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
             return _functions()[function.__name__](address_of(self._memory), *passed)
         return function(self._table, *(_view(each.reshape(-1)) if isinstance(each, np.ndarray) else each for each in arguments))
 
     def _of_trials(self, function: Callable[..., None], trials: np.ndarray, length: int = 1) -> np.ndarray:
-        """Return the results (k, length) of a procedure for many drawings (k, n, 2)."""
         results = np.zeros((len(trials), length))
         self._call(function, np.ascontiguousarray(trials, dtype=float), len(trials), results)
         return results
@@ -135,7 +133,6 @@ class Board:
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
-    """Return a contiguous copy of an array with 8-byte numbers."""
     return np.array(array, dtype=float if array.dtype.kind == "f" else np.int64).reshape(-1)
 
 

@@ -205,7 +205,6 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
 
 
 def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Return positions of drawn nodes; a folded graph without a position is in the middle of its elements."""
     drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():

@@ -81,7 +81,6 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
 
 
 def _first_alike(colours: Sequence[int]) -> list[int]:
-    """Return the items of the first colour that several items share."""
     by_colour: dict[int, list[int]] = {}
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)

@@ -108,7 +108,6 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
 
 
 def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
-    """Return the cost of crossing lines, and of lines that leave the same node in nearly the same direction."""
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -228,7 +227,6 @@ def detour(
 def _costs(
     sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """Return the costs of horizontal and vertical sections; infinite if a node is in the way."""
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
     strange = foreign(world, edge.tail, edge.head)
@@ -270,7 +268,6 @@ Ends = dict[tuple[int, int], tuple[float, float, float]]
 def _ends(
     sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Ends:
-    """Return the crossings that a straight line from a node can reach."""
     centre = where[node]
     here = int(np.flatnonzero(world.nodes == node)[0])
     near_crossings = [
@@ -308,14 +305,12 @@ def _ends(
 
 
 def _turn(cosine: float) -> float:
-    """Return the cost of a change of direction, given its cosine."""
     return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
     grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
 ) -> list[tuple[int, int]] | None:
-    """Return the crossings of the cheapest path, with and without turns."""
     level, plumb = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
     goal_x, goal_y = float(goal[0]), float(goal[1])
@@ -411,7 +406,6 @@ def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
 def _add_routes(
     sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, route_of: dict[int, Route], among: np.ndarray
 ) -> None:
-    """Add missing routes of edges, straight routes first, with the nodes `among` as obstacles."""
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
     drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]

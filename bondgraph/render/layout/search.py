@@ -57,7 +57,6 @@ def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blo
 
 
 def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
-    """Move single nodes and blocks at falling temperature."""
     noise = Noise(seed)
     cells, free = cells.copy(), _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
@@ -75,7 +74,6 @@ MAX_TRIALS, BLOCK_HEAT = 10, 2.0
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
-    """Move a block to the best position nearby, or, at a high temperature, possibly to a worse position."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
@@ -125,7 +123,6 @@ _TURNS = np.array(
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Return the images (k, n, 2) of cells (n, 2) under each symmetry (k, 2, 2)."""
     return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
 
 
@@ -140,7 +137,6 @@ def _finish(
     block_members = [members for block in blocks for members in block.members]
 
     def torn(inside: np.ndarray) -> bool:
-        """Return True if a set contains some but not all nodes of a block."""
         return any(0 < np.isin(members, inside).sum() < len(members) for members in block_members)
 
     steps: list[Steps] = [

@@ -257,7 +257,6 @@ def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> 
 
 
 def _chain_text(chain: Sequence[WhenBranch]) -> list[str]:
-    """Return a `when` clause in which every branch assigns the same discrete variables."""
     lines: list[str] = []
     assigned = sorted({name for branch in chain for name in branch.assigned})
     for k, branch in enumerate(chain):

@@ -147,7 +147,6 @@ def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any
 
 
 def _parted(term: Any, symbols: frozenset[Any]) -> tuple[Any, list[Any]]:
-    """Return the product of the factors that contain none of the symbols, and the other factors."""
     factors = sympy.Mul.make_args(term)
     bound = [factor for factor in factors if not symbols.isdisjoint(factor.free_symbols)]
     return sympy.Mul(*(factor for factor in factors if symbols.isdisjoint(factor.free_symbols))), bound

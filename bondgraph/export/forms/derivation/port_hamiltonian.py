@@ -118,7 +118,6 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
 
 
 def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None:
-    """Cut the structure at an element, or raise E277."""
     law, system = element.law, compiled.system
     if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
         raise no_form(compiled, path, "its flow is a power, and no gradient of an energy gives its effort")

@@ -45,7 +45,6 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Escape all special characters of Markdown."""
     for sign in "\\`*_{}[]<>#|$":
         words = words.replace(sign, f"\\{sign}")
     return words

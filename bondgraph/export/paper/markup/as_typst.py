@@ -369,7 +369,6 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Escape all special characters of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
     words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # special characters, comments, addresses
     return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would become items of a list

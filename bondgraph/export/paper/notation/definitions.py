@@ -240,7 +240,6 @@ class _FormulaWriter:
 
 
 def _table(entries: Sequence[str]) -> Piece:
-    """Return the first two entries and the last entry of a table."""
     return Piece(rf"({entries[0]}, {entries[1]}, \ldots, {entries[-1]})")
 
 

@@ -279,13 +279,11 @@ def _of_words(name: str) -> Letter:
 
 
 def _standing(word: str) -> Letter:
-    """Return a word as its own symbol: a Greek letter, or an upright word, shortened if it is long."""
     written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
 
 def _upright(words: str) -> str:
-    """Return an upright part of a letter, as text if it has characters that only text can contain."""
     return "" if not words else rf"\text{{{words}}}" if "$" in words else rf"\mathrm{{{words}}}"
 
 

@@ -128,7 +128,6 @@ def _letters() -> Iterator[str]:
 def _worthwhile(
     system: System, groups: Iterable[list[tuple[Component, tuple[str, ...]]]]
 ) -> Iterator[list[tuple[Component, tuple[str, ...]]]]:
-    """Yield the groups, split if they save too few equations, in the order of their first parts."""
     kept_groups = []
     for group in groups:
         saved = len(inside(system, group[0][0])) * (len(group) - 1)
