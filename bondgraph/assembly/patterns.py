@@ -119,8 +119,9 @@ class Patterns:
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """Return a key of everything that determines the statements of an element, except names and values; None if it has no
-        key."""
+        """Return a key of everything that determines the statements of an element, except names and values; None if no other
+        element can share them.
+        """
         if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))

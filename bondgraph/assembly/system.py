@@ -68,7 +68,7 @@ class State:
 
     @property
     def typical(self) -> np.ndarray:
-        """The nominal size, 1 without a hint, for random states of analyses and checks."""
+        """Typical size for random states of analyses and checks: `spread`, else the nominal size, else 1."""
         if self.spread is not None:
             return np.asarray(self.spread)
         hints = np.abs(np.asarray(self.nominal, dtype=float))

@@ -55,7 +55,6 @@ class Motion:
     """Functions of the states x (n,) of a compiled model that define consistent start velocities."""
 
     flows: Values
-    """Flows of all active constraints."""
     energy: Values
     """Energy of each storage, J."""
     sizes: np.ndarray
@@ -81,7 +80,6 @@ class Misfit:
 
 
 def misfit(motion: Motion, x: np.ndarray) -> Misfit:
-    """Return the misfit between the start velocities and the nearest consistent velocities."""
     flows = motion.flows(x[None])[0]
     if not np.any(flows):
         return Misfit(flows, 0.0, 0.0, 0.0)

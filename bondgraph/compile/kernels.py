@@ -177,7 +177,6 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
 
 
 def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
-    """Return True if no rate depends on the time."""
     if not isinstance(routines, Mapping):
         return routines.autonomous
     rates = routines["rates"].reference

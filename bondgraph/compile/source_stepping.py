@@ -42,7 +42,7 @@ def follow_sources(
     """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given sources.
 
     `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
-    reach the given sources, charged storages are scaled too.
+    reach the given sources, x is scaled together with the sources, and the result that gets farther is returned.
     """
     alone = _continued(program, t, lambda part: x, parameters, m)
     if alone.part == 1.0:

@@ -101,7 +101,6 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
 
 
 def right_side(system: System, statement: Statement) -> str:
-    """Return LaTeX of op(args)."""
     arguments = [value_latex(system, arg) for arg in statement.args]
     if isinstance(statement.op, Gate) and len(statement.op.active) > 1:
         states = system.modes[statement.args[0]][0]

@@ -105,7 +105,6 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
-    """Return the arguments of the formulas by which a transformer multiplies vectors."""
     arguments = law_arguments(path, element)
     return {"forward": (*arguments, f"{path}.1.flow"), "transposed": (*arguments, f"{path}.2.effort")}
 
@@ -199,8 +198,9 @@ one port for each coordinate, and an R-field any number of ports."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
-    """Return an E355 for each inconsistency found by the first check that finds any, since later findings may follow from
-    them."""
+    """Return an E355 for each inconsistency, at most 20, found by the first check that finds any, since later findings may
+    follow from them.
+    """
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
         problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:

@@ -95,7 +95,6 @@ class Law:
     """Law of an element: its states, its signals, and the causality that it requests."""
 
     def states(self) -> Mapping[str, StateSpec]:
-        """Return state variables by local name."""
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:

@@ -54,7 +54,6 @@ def numbers_of(value: Any) -> np.ndarray | None:
 
 
 def shape_message(numbers: np.ndarray | None) -> str:
-    """Return the part of a message that states the shape of numbers."""
     return "are not numbers" if numbers is None else f"have shape {numbers.shape}"
 
 

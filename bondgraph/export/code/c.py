@@ -56,7 +56,6 @@ def array_expressions(content: Content, array: str, table: str) -> list[str]:
 
 
 def header_of(content: Content, build: str) -> str:
-    """Return declarations, constants, and instructions for use."""
     guard, total = f"{content.name.upper()}_H", length_constants(content)
     parts = ["\n".join(["/*", *(f" * {line}".rstrip() for line in _usage(content, build, total)), " */", ""])]
     parts += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
@@ -233,7 +232,6 @@ def c_functions(
 
 
 def argument_names(signature: Sequence[str]) -> list[str]:
-    """Return the names of parameters, as a call passes them."""
     return [parameter.rpartition(" ")[2].lstrip("*") for parameter in signature]
 
 

@@ -70,7 +70,6 @@ class Entry:
 
     @property
     def comment(self) -> str:
-        """Return name, shape, unit and remark as text."""
         size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
         return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())
 
@@ -329,7 +328,6 @@ class Phrases:
 
 
 def event_notes(content: Content, phrases: Phrases) -> list[str]:
-    """Return lines on the events, impulses, clocks and algebraic loops of a model, if any."""
     lines: list[str] = []
     for paragraph, items in _paragraphs(content, phrases):
         lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]

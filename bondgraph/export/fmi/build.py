@@ -51,7 +51,6 @@ _PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch
 
 
 def this_platform() -> Platform | None:
-    """Return the platform of this machine; None if it is unknown."""
     return PLATFORMS.get(f"{_PROCESSORS.get(platform.machine())}-{_SYSTEMS.get(platform.system())}")
 
 

@@ -67,7 +67,6 @@ class ExpressionWriter:
     first: Sequence[str] = ()
 
     def plain(self, expression: Any) -> str:
-        """Return an expression as one line of text."""
         ordered = self._ordered(self._worded(expression, str))
         return str(sympy.sstr(ordered, order="none" if ordered.is_Add else None, full_prec=False))
 

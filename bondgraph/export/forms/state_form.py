@@ -116,8 +116,6 @@ def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
 
 
 def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
-    """Return the cases with a description of their modes."""
-
     def words(combination: Modes) -> str:
         return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
 

@@ -75,7 +75,6 @@ class Writer:
         return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(parts.remarks))
 
     def right(self, statement: Statement) -> str:
-        """Return the right-hand side of a statement: its formula, or a function that is defined elsewhere."""
         operation = statement.op
         if operation is NEGATE and statement.args[0].endswith(ALONG_ARROW):
             return f"-{self.right(self.producer[statement.args[0]])}"
@@ -139,7 +138,6 @@ class Writer:
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
-        """Return the condition that an automaton is in one of these states."""
         names, states = self.letters[mode], self.system.modes[mode][0]
         return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 

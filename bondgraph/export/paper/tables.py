@@ -32,7 +32,6 @@ def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def parameters(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
-    """Return every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
@@ -43,7 +42,6 @@ def parameters(compiled: Compiled, letters: Letters, units: Mapping[str, str], d
 
 
 def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
-    """Return every state with its start value and its rate."""
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
     start = {state.name: x[system.places[state.name].start : system.places[state.name].stop] for state in system.states}

@@ -136,7 +136,6 @@ class FmuInstance:
         return made
 
     def free(self) -> None:
-        """Free the instance through its library."""
         if self._component:
             self._free(self._component)
             self._component = c_void_p()

@@ -30,7 +30,6 @@ class FmuUnit:
 
     @property
     def version(self) -> int:
-        """Version of the FMI standard."""
         return self.archive.description.version
 
     @property

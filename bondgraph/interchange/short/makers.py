@@ -132,7 +132,6 @@ class ElementReader:
         return self._made(path, name, kind, lambda: maker(name, **self._arguments(f"{path}.{kind}", kind, described)))
 
     def automaton(self, name: str, content: Any) -> Automaton | tuple[Problem, ...]:
-        """Return an automaton: its states, and its transitions with guards as formulas of signals."""
         path = f"{self.within}automata.{name}"
 
         def made() -> Automaton:

@@ -24,7 +24,6 @@ MAX_TRIED = 8
 
 
 def canonical(sketch: Sketch) -> Sketch:
-    """Return the sketch in canonical order."""
     count = len(sketch.nodes)
     links: list[tuple[int, int, Any]] = [(edge.tail, edge.head, mark_of(edge)) for edge in sketch.edges]
     index_of = {box.path: count + k for k, box in enumerate(sketch.boxes)}

@@ -141,7 +141,6 @@ class RoutineText:
         return self._texts[a]
 
     def truth(self, a: int) -> str:
-        """Return step `a` as a condition."""
         if self.code.steps[a][0] in op.CONDITIONS:
             return self._texts[a]
         return f"(abs({self.number(a)}) > 0.0)"

@@ -56,7 +56,7 @@ class Definitions:
     def define(self, name: str, expression: Any) -> Any:
         """Return the symbol for an expression; a new symbol gets this name, which is "" for a common part of several values.
 
-        The negative of a defined expression is minus its symbol.
+        The negative of a defined expression is minus its symbol, and an atom stands for itself.
         """
         if expression.is_Atom or (-expression).is_Atom:
             return expression
@@ -72,8 +72,11 @@ class Definitions:
         return symbol
 
     def shortened(self, name: str, expression: Any, unknowns: Collection[Any], longest: int | None = None) -> Any:
-        """Return the expression, or its symbol if it is long. If it is linear in `unknowns`, its coefficients are shortened
-        instead, since definitions must not contain unknowns before they are solved for."""
+        """Return the expression, or its symbol if it is long.
+
+        If it depends on `unknowns`, its coefficients are shortened instead, since definitions must not contain unknowns before
+        they are solved for; a nonlinear expression is returned unchanged.
+        """
         if sympy.count_ops(expression) <= (self.longest if longest is None else longest):
             return expression
         split = linear_in(expression, unknowns)
@@ -98,7 +101,6 @@ class Definitions:
                 self.taken.discard(symbol.name)
 
     def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
-        """Return the definitions that expressions need, in order."""
         systems = {name: system for system in self.systems for name in system.unknowns}
         todo, reached = [s for e in expressions for s in e.free_symbols], set[Any]()
         while todo:

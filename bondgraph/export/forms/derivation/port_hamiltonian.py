@@ -66,7 +66,6 @@ class _Ports:
     sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     """Source -> its output, the conjugate variable, and the sign of their product as supplied power."""
     symbols: dict[str, Any] = field(default_factory=dict)
-    """Value -> its symbols."""
     laws: dict[int, Op] = field(default_factory=dict)
     """Index of a statement -> formula that replaces its own."""
 

@@ -66,7 +66,6 @@ class MechanicalParts:
     """Source -> the value that it gives."""
     constraints: list[str] = field(default_factory=list)
     symbols: dict[str, Any] = field(default_factory=dict)
-    """Value -> its symbols."""
 
     def paths(self) -> Iterator[str]:
         kinds = (self.moving, self.following, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
@@ -74,7 +73,7 @@ class MechanicalParts:
 
 
 def mechanical_parts(compiled: Compiled) -> MechanicalParts:
-    """Return the elements of a model by role; raise E278 for an element without a role."""
+    """Return the elements of a model by role; raise E278 for an element without a role, or if there is no independent inertia."""
     parts = MechanicalParts()
     for path, element in compiled.model.elements.items():
         _add(parts, compiled, path, element)

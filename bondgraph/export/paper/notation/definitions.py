@@ -69,7 +69,7 @@ def plus(a: Piece, b: Piece) -> Piece:
 
 
 def minus(a: Piece, b: Piece) -> Piece:
-    """Return a - b; if b begins with a minus sign, it is added without the sign."""
+    """Return a - b; a negative number b is added without its sign."""
     if b.negative and b.latex[1:].replace(".", "").isdigit():
         return plus(a, Piece(b.latex[1:]))
     return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
