@@ -231,7 +231,9 @@ class _Piecewise:
         return minimum(maximum(where(equal(slope, 0.0), 0.0, -start / slope), 0.0), 1.0)  # type: ignore[no-any-return]
 
     def degree(self, root: int) -> int | None:
-        """Return the largest degree of the polynomials in s that form a node; None if it contains other functions."""
+        """Return the largest degree of the polynomials in s that form a node; None if it contains other functions or the degree
+        exceeds `MAX_DEGREE`.
+        """
         degrees: dict[int, int | None] = {}
         for position in self.order:
             if position in self.varying:

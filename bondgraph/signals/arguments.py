@@ -87,7 +87,7 @@ def need_order(kind: str, name: str, **values: Any) -> None:
 
 
 def coefficients(name: str, which: str, value: Any) -> np.ndarray:
-    """Return coefficients without leading zeros; num may be zero, den may not."""
+    """Return coefficients without leading zeros; raise E145 for anything but a list of finite numbers, and for a den of zeros."""
     numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is not a list of coefficients'

@@ -118,8 +118,9 @@ class Board:
         return np.asarray(self.lower_bounds(trials) + self._of_trials(find_faults, trials)[:, 0])
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
-        """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node and every box only its own
-        nodes."""
+        """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node, every box only its own nodes,
+        and boxes do not overlap unless one is inside the other.
+        """
         return self._of_trials(find_valid, trials)[:, 0] > 0.0
 
     def total_cost(self, cells: np.ndarray) -> float:
@@ -163,7 +164,7 @@ def _functions() -> dict[str, Any]:
 def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals) -> int:
     """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
 
-    Return the number of random numbers used: five for each free cell.
+    Return the number of random numbers used: five for each free cell, none at the temperature zero.
     """
     for g in range(b.boxes):
         find_span(b, cells, g, node)
@@ -227,7 +228,9 @@ def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
 
 
 def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
-    """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes."""
+    """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes and overlaps
+    no separate box.
+    """
     for m in range(b.nodes):
         if cells[2 * m] == x and cells[2 * m + 1] == y and m != node:
             return 0
@@ -265,7 +268,9 @@ def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
-    """Return 1 if every cell holds at most one node and every box only its own nodes."""
+    """Return 1 if every cell holds at most one node, every box only its own nodes, and boxes do not overlap unless one is
+    inside the other.
+    """
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:

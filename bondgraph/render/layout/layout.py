@@ -22,7 +22,9 @@ from bondgraph.render.sketch import Box, Sketch
 
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """Return shortest distances between all nodes, (count, count); separate components are two steps apart."""
+    """Return shortest distances between all nodes, (count, count); the distance between separate components is half the largest
+    distance, plus 2.
+    """
     import networkx as nx
 
     graph = nx.MultiGraph()
@@ -65,7 +67,7 @@ def _unit(direction: np.ndarray) -> np.ndarray:
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
-    """Return positions (n, 2) that minimise sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
+    """Return positions (n, 2) after this many steps towards the minimum of the sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)
@@ -176,7 +178,11 @@ def _sweeps(count: int) -> int:
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
-    """Return centres in px, with the user's positions kept and other nodes placed near their neighbours."""
+    """Return centres in px: the user's positions, and the automatic layout of all other nodes, shifted to fit them, without
+    overlaps.
+
+    Raises `ModelError` E131 for an unknown node, E132 for an invalid position.
+    """
     names = {node.name: i for i, node in enumerate(sketch.nodes)}
     problems = [
         Problem(

@@ -172,7 +172,7 @@ def _finish(
 
 
 def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> tuple[np.ndarray, float]:
-    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, if any."""
+    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, or else these cells, and the cost."""
     least = board.lower_bounds(trials)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
