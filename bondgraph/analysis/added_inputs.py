@@ -23,7 +23,7 @@ _TORN = ":computed"
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
     """Return the system with a parameter of value zero added to each named source or block signal.
 
-    The other results are the names, with these parameters in place of the signals, and the signal of each added parameter.
+    The other results are the names, with these parameters instead of the signals, and the signal of each added parameter.
     """
     named, signals = [], {}
     for name in names_of(names, "inputs"):

@@ -79,12 +79,10 @@ class Assembly:
 
 
 def effort(bond: Bond) -> str:
-    """Return the name of a bond's effort."""
     return f"{bond.name}:effort"
 
 
 def flow(bond: Bond) -> str:
-    """Return the name of a bond's flow."""
     return f"{bond.name}:flow"
 
 

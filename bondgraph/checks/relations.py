@@ -62,7 +62,7 @@ class Pair:
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
-    """Yield a problem for each element whose formulas contradict each other (E155).
+    """Yield a problem for each element whose formulas contradict each other (E155), or whose energy is missing (E110).
 
     `signal` returns the value of a signal at the start, or None.
     """

@@ -28,8 +28,9 @@ DECADES, PER_DECADE = 15, 48
 """Number of decades above and below one, and of points per decade, in the grid of an unknown."""
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
-"""Number of refinements of the grid around the smallest residuals; new intervals per old interval; maximum number of refined
-points."""
+"""Number of refinements of the grid; new intervals per old interval; maximum number of refined intervals without a change of
+sign.
+"""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
 """Number of starts of Newton's method for several unknowns; maximum numbers of damped and undamped iterations of each."""

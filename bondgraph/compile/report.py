@@ -34,7 +34,6 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
 
 
 def size(model: Model, system: System) -> str:
-    """Describe the size of a model: elements, bonds, states."""
     states = sum(np.size(state.initial) for state in system.states)
     return f"{len(model.elements)} elements, {len(model.bonds)} bonds, {states} states"
 

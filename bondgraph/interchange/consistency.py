@@ -101,7 +101,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its formulas. The functions below return the arguments of formulas in records inside a law."""
+"""Kind of law -> the arguments of its formulas, without those of formulas in records inside a law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:

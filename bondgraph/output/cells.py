@@ -55,7 +55,6 @@ def line(title: str, text: str = "") -> str:
 
 
 def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
-    """Return blocks under a title that expands and collapses them."""
     return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
 
 

@@ -55,7 +55,6 @@ def json_text(content: Any) -> str:
 
 
 def nonfinite_to_null(content: Any) -> Any:
-    """Return a JSON value with null for every number that is not finite."""
     if isinstance(content, float):
         return content if math.isfinite(content) else None
     if isinstance(content, Mapping):

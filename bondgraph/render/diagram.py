@@ -167,10 +167,11 @@ def diagram(
     """Draw a model with half arrows, causal strokes, vector bonds as double lines, switches and signals.
 
     A graph need not be compiled; with a causality conflict, it is drawn without strokes.
-    `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
-    neighbours. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their outer bonds and signals
-    attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an icon are folded,
-    and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in `unfolded` stay open.
+    `positions` maps paths of elements to centres in px, x to the right and y downwards; the automatic layout of all other
+    elements is shifted to fit them. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their
+    outer bonds and signals attach; if only elements inside have positions, the box is in their middle. By default, nested graphs
+    with an icon are folded, and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in
+    `unfolded` stay open.
 
     | option | what it does |
     |---|---|

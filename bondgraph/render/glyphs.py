@@ -94,7 +94,6 @@ def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
 
 
 def signal_line(route: Route, palette: Palette) -> str:
-    """Return a thin dashed line with a full arrow head."""
     along = route.direction(1.0)
     across = np.array([-along[1], along[0]])
     base = route.end - 8.0 * along

@@ -120,7 +120,6 @@ def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Paramet
 
 
 def same_unit(source: Any, value: Any) -> Any:
-    """Return a value with the unit of `source`."""
     return Parameter(value, source.unit) if isinstance(source, Parameter) else value
 
 
@@ -184,7 +183,6 @@ class BlockBuilder:
         self.equations.append((result, op, arguments))
 
     def add_state(self, name: str, spec: StateSpec, rate: str) -> None:
-        """Add a state, and the local name of its time derivative."""
         self.states[name], self.rates[name] = spec, rate
 
     def add_difference(self, of: str, state: str, spec: StateSpec, fresh: str, time: str, between: str = "period") -> None:

@@ -381,7 +381,7 @@ def touches_of_edge(b: BoardTable, cells: Reals) -> float:
 
 @inline
 def touch(px: float, py: float, qx: float, qy: float, x: float, y: float) -> float:
-    """Return how deep the segment from p to q cuts into the ellipse around a node: 0 outside, 0.5 at its edge, 1 at its centre."""
+    """Return how deep the segment from p to q cuts into a node's ellipse: 0 outside, 0.5 at its edge, 1 at its centre."""
     ax, ay, dx, dy = (px - x) / REACH_X, (py - y) / REACH_Y, (qx - px) / REACH_X, (qy - py) / REACH_Y
     along = smaller(larger(-(ax * dx + ay * dy) / larger(dx * dx + dy * dy, 1e-12), 0.0), 1.0)
     across, down = ax + along * dx, ay + along * dy

@@ -99,5 +99,4 @@ def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def without_gaps(cells: np.ndarray) -> np.ndarray:
-    """Return cells with empty columns and rows removed."""
     return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)

@@ -178,8 +178,8 @@ def _sweeps(count: int) -> int:
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
-    """Return centres in px: the user's positions, and the automatic layout of all other nodes, shifted to fit them, without
-    overlaps.
+    """Return centres in px: the user's positions, and the automatic layout of all other nodes, shifted to fit them and pushed
+    apart where nodes overlap.
 
     Raises `ModelError` E131 for an unknown node, E132 for an invalid position.
     """

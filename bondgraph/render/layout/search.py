@@ -133,7 +133,7 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 def _finish(
     cells: np.ndarray, price: Prices, board: Board, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3
 ) -> np.ndarray:
-    """Repeat greedy steps until none helps; blocks stay unchanged inside or are mirrored."""
+    """Repeat greedy steps until none helps, at most `rounds` times; blocks stay unchanged inside or are mirrored."""
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
 

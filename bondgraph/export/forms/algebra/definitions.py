@@ -33,7 +33,6 @@ class Definitions:
         self._numbers = itertools.count(1)
 
     def exact(self, scalar: Any) -> Any:
-        """Return a scalar with every float replaced by the rational number that it stands for."""
         scalar = sympy.S(scalar)
         self.floats |= {float(number) for number in scalar.atoms(sympy.Float)}
         return exact(scalar)

@@ -33,7 +33,7 @@ class CutModel:
 
     Parameters
     ----------
-    symbols : value -> its symbols, (its shape).
+    symbols : value -> its symbols, in the shape of the value.
     values : requested values by name, in terms of these symbols, states and parameters.
     """
 
@@ -112,7 +112,6 @@ def slopes_of(values: Any, symbols: Sequence[Any]) -> Any:
 
 
 def arranged(matrix: Any, moving: Sequence[Any]) -> Any:
-    """Return a matrix with its entries in canonical form."""
     entries = [sympy.S(entry) for entry in matrix]
     readable = [canonical(e, set(moving)) if sympy.count_ops(e) <= MAX_ENTRY_OPERATIONS else e for e in entries]
     return sympy.Matrix(*matrix.shape, readable)

@@ -130,7 +130,6 @@ _MAX_REPEATED_WIDTH = 3.0
 _MAX_UNNAMED_WIDTH = 70.0
 """Maximum width, in letters, of an unnamed subexpression that occurs once."""
 _MAX_LISTED_ZEROS = 4
-"""Maximum number of zeros that are listed one by one."""
 _MAX_FRACTION_WIDTH = 16
 """Maximum width, in letters, of a numerator or denominator."""
 
