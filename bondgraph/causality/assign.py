@@ -9,8 +9,6 @@ If storages cannot all be integral, their properties decide which become depende
 graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:
 the bond that set its common variable is left without flow (effort, for an X1), and all other bonds without effort (flow). If one
 of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
-
-Messages of causal conflicts name the elements with incompatible causalities, and a cure.
 """
 
 from __future__ import annotations

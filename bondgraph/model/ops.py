@@ -4,8 +4,8 @@ An operation runs on floats (the reference), on SymPy expressions (readable equa
 derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
 the package `screws`.
 
-It also holds the base classes of objects with formulas. These cannot be pickled, because formulas are the user's functions, most
-of them without a name that another process could import. Copying a frozen record returns the record itself.
+It also holds the base classes of objects with formulas, which cannot be pickled: most formulas are the user's functions, without
+a name that another process could import. Copying a frozen record returns the record itself.
 """
 
 from __future__ import annotations
