@@ -85,8 +85,8 @@ def linear_equations(
     ----------
     model, part, numbers, outputs, modes, varying : as for `state_equations`.
 
-    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or a block is
-    sampled; and the errors of `state_equations`.
+    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or a block
+    is sampled; and the errors of `state_equations`.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
