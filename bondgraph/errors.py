@@ -154,7 +154,6 @@ class RunError(ProblemError):
 
 class _InOneLine(ProblemError):
     def _text(self) -> str:
-        """Format the problem in one line, for errors of files and imports."""
         problem = self.problem
         details = f": {'; '.join(problem.details)}" if problem.details else ""
         return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
@@ -199,7 +198,6 @@ class SourceOnlyWarning(UserWarning):
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
-    """Raise one `ModelError` with all problems, if there are any."""
     if problems:
         raise ModelError(name, problems)
 

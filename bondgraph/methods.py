@@ -48,7 +48,6 @@ class MethodEntry:
 
 
 def _imported(module: str) -> Any:
-    """Return the code of a method, the `STEPPER` of its module."""
     return importlib.import_module(module).STEPPER
 
 
@@ -112,7 +111,6 @@ _ENTRIES = (
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
-"""Methods by name."""
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]

@@ -47,7 +47,6 @@ def _float(number: Any) -> float:
 
 
 def has_masked(value: Any) -> bool:
-    """Return True if some entries of an array are masked."""
     return isinstance(value, np.ndarray) and bool(np.any(getattr(value, "mask", False)))
 
 

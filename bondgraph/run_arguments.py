@@ -122,8 +122,6 @@ class KeepOptions:
 
 @dataclass(frozen=True)
 class Setting:
-    """Default and meaning of a setting."""
-
     default: Any
     meaning: str
 
@@ -184,13 +182,11 @@ class RunSettings(TypedDict, total=False):
 
 
 def _record() -> dict[str, tuple[Any, Setting]]:
-    """Return the type and the `Setting` of every keyword."""
     hints = get_type_hints(RunSettings, include_extras=True)
     return {name: get_args(hint) for name, hint in hints.items()}  # type: ignore[misc]
 
 
 SETTINGS = _record()
-"""Types and `Setting`s by name."""
 DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTINGS.items()})  # type: ignore[typeddict-item]
 
 

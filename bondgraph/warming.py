@@ -30,7 +30,6 @@ from bondgraph.stepping.free_bodies.machine import steps as pile_steps
 
 
 def _of_method(entry: MethodEntry) -> Callable[[], Library]:
-    """Return the function that compiles the code of a method."""
     return lambda: entry.load().machine_code()
 
 

@@ -21,8 +21,10 @@ _TORN = ":computed"
 
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
-    """Return the system with a parameter added to each named source or block signal; the names, with added parameters instead of
-    the signals; and the signal of each added parameter."""
+    """Return the system with a parameter of value zero added to each named source or block signal.
+
+    The other results are the names, with these parameters instead of the signals, and the signal of each added parameter.
+    """
     named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")
@@ -54,7 +56,6 @@ def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
 
 
 def _with_addend(system: System, statement: Statement, computed: str, added: str) -> System:
-    """Return the system with a new parameter `added`, zero, which is added to a value that a statement computes."""
     which, single = statement.outs.index(computed), len(statement.outs) == 1
 
     def formula(addend: Any, *arguments: Any) -> Any:

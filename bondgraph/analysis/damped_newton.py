@@ -22,8 +22,9 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
-"""Largest residual that may be rounding error; and smallest size of the terms of an equation, for unknowns at zero, which have no
-size of their own. Both are relative to the equation's terms at |z| + nominal."""
+"""Largest residual that may be rounding error, and smallest size of the terms of an equation whose unknowns are zero; both are
+relative to the equation's terms at |z| + nominal.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +53,6 @@ class NewtonResult:
 
 @dataclass(frozen=True, eq=False)
 class _Solver:
-    """Newton steps with one Jacobian, in units of `scale`."""
-
     step: Callable[[np.ndarray], np.ndarray]
     rank: int
     free: np.ndarray
@@ -159,7 +158,6 @@ def newton(
 
 
 def _is_small(residual: np.ndarray, terms: np.ndarray, tolerance: float) -> bool:
-    """Return True if each residual is small relative to its terms."""
     return bool(np.all(np.abs(residual) <= max(1e3 * tolerance, 1e-9) * (terms + 1e-300)))
 
 
@@ -205,8 +203,9 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column of X that solves its
-    equation."""
+    """Return X (n, k) with matrix @ X = -right, where conserved quantities keep their values, and a mask (k,) of the columns in
+    which this equation holds.
+    """
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)

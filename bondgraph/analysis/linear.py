@@ -325,7 +325,6 @@ class Linear:
 
 
 def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
-    """Format a matrix with the names of its columns and rows; `after` follows each row name."""
     numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
     widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
     labels = [f"{name}{after}" for name in rows]
@@ -346,7 +345,6 @@ def _axes(axes: Any, count: int) -> np.ndarray | None:
 
 
 def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
-    """Label stacked axes in the style of all plots."""
     axes = np.ravel(axes)
     axes[-1].set_xlabel(along)
     for panel, words in zip(axes, upright, strict=True):
@@ -355,7 +353,6 @@ def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
 
 
 def _margins(gain: float, phase: float, phase_crossing: float, gain_crossing: float) -> str:
-    """Format the gain margin (1) and the phase margin (degrees), with the frequencies of their crossings, rad/s."""
     margins = (("gain", 20.0 * np.log10(gain), "dB", phase_crossing), ("phase", phase, "degrees", gain_crossing))
     texts = (f"{value:.4g} {unit} at {at:.4g} rad/s" if np.isfinite(value) else "no crossing" for _, value, unit, at in margins)
     return ", ".join(f"{name} margin: {words}" for (name, *_), words in zip(margins, texts, strict=True))

@@ -32,7 +32,7 @@ class Passivity:
     strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
     margin : smallest eigenvalue of G + G^H over the size of G.
     frequency : frequency of this smallest eigenvalue, rad/s.
-    method : "hamiltonian" (all frequencies are covered) or "grid".
+    method : "hamiltonian" (all frequencies are covered), "grid", or "poles" (an unstable pole was found first).
     reason : why the system is not passive; empty if it is.
     """
 

@@ -106,8 +106,6 @@ def linearise_sampled(
 def _ticked(
     compiled: Compiled, clocks: Sequence[_Differentiated], before: Point, indices: Sequence[int], count: int
 ) -> tuple[Point, np.ndarray]:
-    """Return the point after the ticks of all clocks, in their order, and the Jacobian (count, count) of these ticks with respect
-    to states and inputs."""
     point, matrix, n = before, np.eye(count), len(indices)
     for clock in clocks:
         after, tick = clock(point)
@@ -117,14 +115,12 @@ def _ticked(
 
 
 def _at(compiled: Compiled, point: Point, indices: Sequence[int], states: np.ndarray) -> Point:
-    """Return the point with other states, made consistent."""
     x = point.x.copy()
     x[list(indices)] = states
     return consistent(compiled, replace(point, x=x))
 
 
 def _rates(traced: Traced, state: Any) -> Sequence[Any]:
-    """Return the time derivatives of a state; zero for a state that only ticks change."""
     return [0.0] * int(np.size(state.initial)) if state.held else rates_of(traced, state)
 
 
@@ -147,7 +143,6 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
-    """Return a function of a point that evaluates values (k,) and their derivatives (k, variables)."""
     rows, columns, kernel = with_slopes(traced, "sampled", scalars, variables)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:

@@ -194,7 +194,6 @@ def steady_state(
 
 
 def _parameters(compiled: Compiled) -> dict[str, Slot]:
-    """Return the slot of every user parameter."""
     return {name: compiled.program.layout[name] for name in compiled.system.parameters}
 
 
@@ -208,7 +207,6 @@ def _target_values(derivatives: Derivatives, goals: Mapping[str, float]) -> np.n
 
 
 def _shares(direction: np.ndarray, labels: list[str]) -> tuple[str, ...]:
-    """Return the names of the unknowns in a direction, the largest share first."""
     size = np.abs(direction)
     order = np.argsort(-size, kind="stable")
     return tuple(labels[k] for k in order[:8] if size[k] > 1e-3 * size.max())

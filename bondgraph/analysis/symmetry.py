@@ -116,7 +116,6 @@ finite."""
 
 
 def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Check:
-    """Check a storage at a given state and input."""
     tape = Tape()
     x, u = tape.inputs("x", math.prod(state_shape)), tape.inputs("u", math.prod(port_shape))
     state, given_input = shaped(x, state_shape), shaped(u, port_shape)
@@ -147,7 +146,6 @@ def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[in
 
 
 def _of_resistor(law: Resistor, shape: tuple[int, ...], arguments: list[Any]) -> Check:
-    """Check a resistor at a given input."""
     relation = law.effort or law.flow
     assert relation is not None
     tape, n = Tape(), math.prod(shape)

@@ -226,11 +226,9 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 _POLYNOMIALS = 6
 """Maximum number of poles written as polynomials; more are written as factors, which keep more digits."""
 _DIGITS = 5
-"""Number of significant digits of a printed number."""
 
 
 def _powers(coefficients: np.ndarray) -> str:
-    """Format a polynomial in s, omitting zero terms."""
     top, terms = len(coefficients) - 1, []
     for k, value in enumerate(coefficients):
         power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")
@@ -241,7 +239,6 @@ def _powers(coefficients: np.ndarray) -> str:
 
 
 def _factors(roots: np.ndarray) -> str:
-    """Format a product of real factors, of second order for conjugate roots."""
     factors = []
     for root in roots:
         if root.imag == 0.0:

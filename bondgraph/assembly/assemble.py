@@ -91,7 +91,6 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _tied(draft: Assembly, path: str, term: Term) -> str:
-    """Return the name of a term of a sum, without its sign, and add statements for the products with the ratios."""
     name = f"{term.bond}:{term.variable}"
     for ratio, exponent in term.ratios:
         law = draft.model.elements[ratio].law_as(Ratio)
@@ -102,7 +101,6 @@ def _tied(draft: Assembly, path: str, term: Term) -> str:
 
 
 def transformer(draft: Assembly, path: str, element: Element) -> None:
-    """Write the efforts and flows of a transformer with N, in the direction of its causality."""
     law = element.law_as(Transformer)
     one, two, ratio = _two_port(draft, path, element)
     sign = -into(one, path) * into(two, path)
@@ -117,7 +115,6 @@ def transformer(draft: Assembly, path: str, element: Element) -> None:
 
 
 def gyrator(draft: Assembly, path: str, element: Element) -> None:
-    """Write the efforts of a gyrator in terms of its flows, or the reverse."""
     one, two, ratio = _two_port(draft, path, element)
     s1, s2 = into(one, path), -into(two, path)
     if not draft.causality.effort_into(one, path):
@@ -129,7 +126,6 @@ def gyrator(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond, str]:
-    """Write the ratio; return the bonds at ports 1 and 2, and the name of the ratio."""
     law = element.law_as(Ratio)
     one, two = draft.model.bonds_by_port(path)
     shape = () if law.invertible else None
@@ -141,7 +137,6 @@ def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond,
 
 
 def _transposed(law: Ratio) -> Op:
-    """Return the operation N^T x; a scalar ratio is its own transpose."""
     return APPLY if law.invertible else APPLY_TRANSPOSED
 
 
@@ -238,7 +233,6 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
 
 
 def write_element(draft: Assembly, path: str, element: Element, writer: Writer | None = None) -> None:
-    """Write the statements of one element, by `writer` or the writer of its law."""
     _declare_parameters(draft, path, element)
     (writer or writer_of(element))(draft, path, element)
 
@@ -264,7 +258,6 @@ def writer_of(element: Element) -> Writer:
 
 
 def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -> None:
-    """Write a parameter as a value that its automaton's mode selects."""
     by_mode = parameter.value
     states = draft.model.automata[by_mode.automaton].states
     names = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
@@ -306,8 +299,6 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _resistor_field(draft: Assembly, path: str, element: Element) -> None:
-    """Write all flows in terms of all efforts, or the reverse; at a port with the other causality, solve for the argument of the
-    formula."""
     law, ports = element.law_as(ResistorField), element.ports
     efforts, flows, solved = list[str](), list[str](), list[bool]()
     for port, bond in zip(ports, draft.model.bonds_by_port(path), strict=True):

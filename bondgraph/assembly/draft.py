@@ -20,8 +20,6 @@ from bondgraph.model.units import per_second
 
 @dataclass
 class Assembly:
-    """Statements, values and roles collected so far."""
-
     model: Model
     causality: Causality
     statements: list[Statement] = field(default_factory=list)
@@ -75,24 +73,20 @@ class Assembly:
             self.statements.append(Statement(names, op, args, element))
 
     def same(self, element: str, alias: str, value: str, symbol: str = "") -> None:
-        """Declare `alias` as another name of `value`."""
         original = self.values[value]
         self.values.setdefault(alias, Value(original.shape, original.unit, symbol, original.frame))
         self.equal.append((alias, value))
 
 
 def effort(bond: Bond) -> str:
-    """Return the name of a bond's effort."""
     return f"{bond.name}:effort"
 
 
 def flow(bond: Bond) -> str:
-    """Return the name of a bond's flow."""
     return f"{bond.name}:flow"
 
 
 def variable(bond: Bond, which: Variable) -> str:
-    """Return the name of a bond's effort or flow."""
     return f"{bond.name}:{which}"
 
 
@@ -128,7 +122,6 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
 
 
 def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: str) -> None:
-    """Declare a port's names for the variables of its bond, `<prefix>.effort` and `.flow`."""
     for which in ("effort", "flow"):
         name = f"{prefix}.{which}"
         draft.same(path, name, f"{bond.name}:{which}", element.symbols.get(name.removeprefix(f"{path}."), ""))
@@ -152,7 +145,6 @@ def keep_state(draft: Assembly, path: str, name: str, spec: StateSpec) -> None:
 
 
 def filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a number or array as floats of a shape."""
     numbers = np.asarray(value, dtype=float)
     return numbers if numbers.shape == shape else np.broadcast_to(numbers, shape)
 

@@ -53,7 +53,6 @@ def _key(item: Any, depth: int) -> Hashable:
 
 
 def _field(item: Any, depth: int) -> Hashable:
-    """Return the key of a field of a frozen record, whose mappings also count as constant."""
     if isinstance(item, Mapping):
         return ("mapping", *((name, _key(value, depth - 1)) for name, value in item.items()))
     return _key(item, depth)
@@ -61,7 +60,6 @@ def _field(item: Any, depth: int) -> Hashable:
 
 @functools.cache
 def _is_record(kind: type) -> bool:
-    """Return True for a frozen dataclass that compares by its fields."""
     parameters = getattr(kind, "__dataclass_params__", None)
     return parameters is not None and parameters.frozen and parameters.eq
 

@@ -91,7 +91,6 @@ class UnitEquations:
                     self.declared[self.first[name] + k] = exponents
 
     def entries(self, name: str) -> range:
-        """Return the nodes of the entries of a value."""
         return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
 
     def node(self) -> UnitScalar:
@@ -142,7 +141,6 @@ class UnitScalar:
         self.equations, self.node = equations, node
 
     def _same(self, *others: Any) -> UnitScalar:
-        """Return a scalar with the unit of this scalar and of all `others` except numbers, such as their sum."""
         result = self.equations.node()
         for each in (self, *others):
             if isinstance(each, UnitScalar):
@@ -154,7 +152,6 @@ class UnitScalar:
         return self
 
     def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
-        """Return a power of this scalar, times a power of another; a number other than -1 may have any unit."""
         if isinstance(other, float) and other == -1.0 and power == 1:
             return self
         result = self.equations.node()
@@ -165,7 +162,6 @@ class UnitScalar:
         return result
 
     def _elementwise(operation: Any) -> Any:  # type: ignore[misc]
-        """Leave operations with arrays to NumPy."""
         return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
 
     __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_same)
@@ -232,7 +228,6 @@ def _of_entries(unit: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
-    """Return a unit times a power of another unit."""
     product = dict(unit)
     for symbol, exponent in other.items():
         product[symbol] = product.get(symbol, Fraction(0)) + exponent * power
@@ -291,7 +286,6 @@ def _contradicts(equation: UnitEquation, units: Mapping[int, Powers]) -> bool:
 
 
 def _dimension(unit: Powers) -> dict[str, Fraction]:
-    """Return the base symbols of a unit with their powers; an unknown symbol is a base symbol."""
     product: dict[str, Fraction] = {}
     for symbol, power in unit.items():
         unit_symbol = SYMBOLS.get(symbol)
@@ -300,7 +294,6 @@ def _dimension(unit: Powers) -> dict[str, Fraction]:
 
 
 def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) -> str:
-    """Return the unit of the entries of a value, "" if one is unknown or if the entries of a matrix differ."""
     units = [written(_readable(solved[node])) if node in solved else "" for node in entries]
     several = len(set(units)) > 1
     return "" if not units or (several and len(shape) > 1) else joined(blocks(units)) if all(units) else ""

@@ -17,7 +17,6 @@ class Indeterminate:
     the distribution of least norm is taken. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
-    """State of each automaton."""
     slots: Mapping[int, int]
     """Index of the state, by the slot of its automaton."""
     quantities: tuple[str, ...]
@@ -49,14 +48,12 @@ class IndeterminateCircuits:
 
     @property
     def quantities(self) -> tuple[str, ...]:
-        """Names of all quantities that are indeterminate in some mode."""
         return tuple(dict.fromkeys(name for name in self.names if name))
 
     def __str__(self) -> str:
         return "circuits of active ideal elements"
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, a mask (k,) of the samples at which it is indeterminate, given their modes (k, slots)."""
         always = np.ones(len(modes), dtype=bool)
         holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
         patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)

@@ -50,13 +50,12 @@ class Pattern:
     statements: tuple[tuple[tuple[int, ...], Op, tuple[int, ...]], ...]
     equal: tuple[tuple[int, int], ...]
     states: tuple[tuple[int, int, tuple[int, ...], bool], ...]
-    """(state, rate, shape, held)."""
+    """Entries (state, rate, shape, held), one for each state."""
     parameters: tuple[int, ...]
     energies: tuple[int, ...]
     powers: tuple[tuple[int, str], ...]
 
     def write(self, draft: Assembly, path: str, element: Element, bonds: Names, variables: Iterable[str]) -> None:
-        """Add the statements, values and roles of the element at a path."""
         text, marked, statements, equal = self._writers
         names = (*(text % marked((path, *bonds))).split("\n"), *variables, *element.signals)
         draft.values.update(zip(names, self.values, strict=False))
@@ -73,14 +72,11 @@ class Pattern:
 
     @cached_property
     def _writers(self) -> tuple[str, Callable[[Names], Any], list[tuple[Pick, Op, Pick]], list[Pick]]:
-        """Template of all new names, one per line; a function that selects its arguments; and functions that select the names of
-        statements and pairs."""
         statements = [(_picking(outs), op, _picking(args)) for outs, op, args in self.statements]
         return "\n".join(self.texts), itemgetter(*self.marks), statements, [_picking(pair) for pair in self.equal]
 
 
 def state_of(element: Element, name: str, rate: str, shape: tuple[int, ...], held: bool) -> State:
-    """Return the state of a storage."""
     spec = element.law_as(laws.Storage).spec
     hint = 0.0 if spec.nominal is None else spec.nominal
     return State(name, filled(spec.initial, shape), filled(hint, shape), rate, held=held)
@@ -93,7 +89,6 @@ class Patterns:
     model: Model
     causality: Causality
     custom: frozenset[type[laws.Law]]
-    """Laws with custom writers."""
     patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
     shared: dict[int, Hashable] = field(default_factory=dict)
     """Key of each law, by its identity."""
@@ -124,8 +119,9 @@ class Patterns:
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """Return a key of everything that determines the statements of an element, except names and values; None if it has no
-        key."""
+        """Return a key of everything that determines the statements of an element, except names and values; None if no other
+        element can share them.
+        """
         if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))
@@ -185,7 +181,6 @@ class Patterns:
         return kind, self._op(law.matrix), law.invertible, products
 
     def _op(self, op: Op | None) -> int:
-        """Return an index that is equal for operations of the same formula and notation."""
         number = self.ops.get(id(op))
         if number is None:
             key = None if op is None else (type(op), op.name, op.latex, op.source, op.note, formula_key(op))
@@ -234,7 +229,6 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
 
 
 def _picking(indices: Sequence[int]) -> Pick:
-    """Return a function that returns the names at these indices as a tuple."""
     if len(indices) > 1:
         return itemgetter(*indices)
     return itemgetter(slice(indices[0], indices[0] + 1) if indices else slice(0))

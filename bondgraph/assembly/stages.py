@@ -71,7 +71,6 @@ def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Cont
 
 
 def _dependents(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int]:
-    """Return the seeds and all statements that depend on them."""
     dependents = set(seeds)
     for index, before in enumerate(needs):
         if not dependents.isdisjoint(before):

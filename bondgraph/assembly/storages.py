@@ -42,8 +42,6 @@ def storage(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write the statements for integral causality: the input (or the law) gives the rate of the state, which determines the
-    output."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     shape = bond.shape if law.rate is None else spec.shape
     state, rate, arguments = f"{path}.{law.state}", f"{path}.{law.state}'", law_arguments(path, element)
@@ -112,7 +110,6 @@ def inertial_field(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write the statements of an IC in integral causality: v or p is a state and sets the flow."""
     law = element.law_as(InertialField)
     q, motion, arguments = f"{path}.q", f"{path}.{law.motion}", law_arguments(path, element)
     unit = bond.domain.flow_unit if law.motion == "v" else bond.domain.momentum_unit

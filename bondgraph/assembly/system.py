@@ -27,7 +27,7 @@ class Value:
     """Type of a named quantity: shape, unit and symbol; quantities of equal type share one record."""
 
     shape: tuple[int, ...] | None
-    """None until the statements have been evaluated once."""
+    """Shape; None until the statements have been evaluated once."""
     unit: str = ""
     symbol: str = ""
     frame: str | None = None
@@ -68,7 +68,7 @@ class State:
 
     @property
     def typical(self) -> np.ndarray:
-        """The nominal size, 1 without a hint, for random states of analyses and checks."""
+        """Typical size for random states of analyses and checks: `spread`, else the nominal size, else 1."""
         if self.spread is not None:
             return np.asarray(self.spread)
         hints = np.abs(np.asarray(self.nominal, dtype=float))
@@ -123,7 +123,7 @@ class Clock:
     offset: str
     period: str | None = None
     updates: tuple[tuple[str, str], ...] = ()
-    """(state, value after the tick)."""
+    """Pairs (state, value after the tick)."""
     delay: str = ""
     """Parameter that is a delay: the states take their new values after this delay, not at ticks."""
     history: Callable[[float], float] | float | None = None
@@ -144,9 +144,12 @@ class Power(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxLayout:
-    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and for each row,
-    whether a mode switches it, the slot of its friction (-1 without friction), and the modes in which the friction sticks, slips
-    with its lower effort, and slips with its upper effort."""
+    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and the
+    friction of each row.
+
+    Per row: True in `gated` if a mode switches it, the slot of its friction (-1 without friction), and the modes in which this
+    friction sticks, slips with its lower effort, and slips with its upper effort.
+    """
 
     count: int
     entries: tuple[tuple[int, int], ...]
@@ -188,7 +191,7 @@ class Closing:
     owners: tuple[str, ...]
     """The element of each row."""
     pattern: tuple[tuple[int, int], ...]
-    """(row, column) of the structurally nonzero entries."""
+    """Structurally nonzero entries, as (row, column)."""
     repeating: tuple[int, ...] = ()
     """Sets of rows that contain redundant rows."""
 
@@ -222,7 +225,7 @@ class System:
     """Names of the states, and start state, of each mode signal."""
     events: tuple[LoweredTransition, ...]
     energies: tuple[tuple[str, str], ...]
-    """(storage, value of its stored energy)."""
+    """Pairs (storage, value of its stored energy)."""
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
@@ -296,7 +299,6 @@ class System:
 
 
 def _indices(values: Mapping[str, Any]) -> dict[str, range]:
-    """Return the indices of each value in the concatenation of all."""
     sizes = [int(np.size(value)) for value in values.values()]
     ends = itertools.accumulate(sizes)
     return {name: range(end - size, end) for name, size, end in zip(values, sizes, ends, strict=True)}

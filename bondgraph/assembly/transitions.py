@@ -52,7 +52,6 @@ def _edges(automaton: Automaton) -> tuple[Transition, ...]:
 
 
 def _switched(model: Model) -> dict[str, list[Switched]]:
-    """Return, for each automaton, the laws that apply in only some of its states."""
     switched: dict[str, list[Switched]] = {}
     for element in model.elements.values():
         if isinstance(element.law, Switched) and element.law.automaton is not None:
@@ -79,7 +78,6 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
 
 
 def owner_of(statement: Statement, model: Model) -> Element | Automaton | None:
-    """Return the element or automaton of a statement."""
     return model.elements.get(statement.element) or model.automata.get(statement.element)
 
 

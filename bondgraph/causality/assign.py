@@ -9,8 +9,6 @@ If storages cannot all be integral, their properties decide which become depende
 graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:
 the bond that set its common variable is left without flow (effort, for an X1), and all other bonds without effort (flow). If one
 of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
-
-Messages of causal conflicts name the elements with incompatible causalities, and a cure.
 """
 
 from __future__ import annotations
@@ -83,7 +81,6 @@ def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
 
 
 def _against_its_matrix(model: Model, clash: Clash, path: str, culprits: Sequence[str]) -> Problem:
-    """Return the problem E203 of a matrix transformer that is used against its direction."""
     name, others = _name(model, path), [each for each in culprits if each != path]
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     details = (
@@ -126,7 +123,6 @@ def _no_setter(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, 
 
 
 def _in_words(model: Model, node: Node, kinds: str) -> str:
-    """Name "a C or R" and "an I or R" by the terms of the node's domain, if it has any."""
     domain = model.bonds[node.bonds[0][0]].domain
     return "" if domain is GENERIC else f" ({domain.parts['CIR'.index(kinds.split()[1])]} or {domain.parts[2]})"
 
@@ -169,7 +165,6 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    """Return the source lines of the culprits, else of the node, else of the bond."""
     lines = [model.elements[path].place for path in culprits if path in model.elements]
     if not lines and clash.node:
         lines = [model.elements[clash.node.path].place]
@@ -202,7 +197,8 @@ def setters(
     Parameters
     ----------
     strokes : all strokes, already decided; changed in place.
-    denied : elements without their preferred causality; free : cause of a stroke that no element required.
+    denied : elements without their preferred causality.
+    free : cause of a stroke that no element required.
     others_with : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
     """
     switched = []
@@ -336,7 +332,6 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
 
 
 def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list[int]]]:
-    """Return the causality that meets these demands, and the bonds that could set each switched junction's common variable."""
     strokes = Strokes(model, model.bonds_by_port)
     problems: dict[str, Problem] = {}
     for path, bond, into_element in demands[CausalityPreference.MUST]:
@@ -360,7 +355,6 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         tied[path] = ring
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Count the preferences that this stroke would leave unmet if it were also required; None if it is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -383,9 +377,8 @@ _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
 def _turned(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
-    """Reverse the stroke of one element of a ring of redundant setters: a switch, else the last of its storages. Return the
-    element, the number of strokes that are now fixed, and the result of `_complete`; None, with only the fixed strokes set, if no
-    stroke can be reversed.
+    """Reverse the stroke of one element of a ring of redundant setters, a switch or else the last of its storages; return None,
+    with only the fixed strokes set, if no stroke can be reversed.
     """
     order = {by: k for k, (_, _, by) in enumerate(wishes)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
@@ -407,7 +400,8 @@ def _turned(
 
 def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
-    unmet: storages in derivative causality, and resistors used against their only formula."""
+    unmet.
+    """
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
@@ -424,7 +418,6 @@ class _Choice:
 
 
 def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
-    """Satisfy the preferences in order, with backtracking; return the elements that prevented each, and the free choices."""
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
     retractions, position = 0, 0
@@ -474,7 +467,6 @@ Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
 
 
 def demands_of(model: Model) -> Demands:
-    """Return the causalities that the elements require or prefer, by priority."""
     demands: dict[CausalityPreference, list[tuple[str, Bond, bool]]] = {preference: [] for preference in CausalityPreference}
     for path, element in model.elements.items():
         law = element.law

@@ -55,7 +55,6 @@ class Ring:
 
 
 def dependent_elements(model: Model, strokes: Strokes) -> Ring:
-    """Return a ring of elements that set interdependent values."""
     rows = _equations(model, strokes)
     parts = _connected_parts(rows)
     position = {variable: k for k, part in enumerate(parts) for variable in part}
@@ -158,7 +157,6 @@ def _expanded(
 
 
 def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tuple[tuple[str, int], ...]:
-    """Multiply a product of ratios by another ratio; a ratio and its inverse cancel."""
     if (path, -exponent) in powers:
         k = powers.index((path, -exponent))
         return powers[:k] + powers[k + 1 :]
@@ -196,7 +194,6 @@ def _sums(strokes: Strokes) -> _Sums:
 
 
 def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _Ratio]:
-    """Return the equations of two-ports with scalar ratios, or with `every` ratio."""
     out: dict[int, _Ratio] = {}
     for path, node in strokes.nodes.items():
         if node.special is not None or not (every or model.elements[path].law_as(Ratio).invertible):
@@ -215,7 +212,6 @@ def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _R
 
 
 def _equations(model: Model, strokes: Strokes) -> dict[int, Row]:
-    """Return each variable that a junction, two-port or resistor computes, as a sum of other variables."""
     numbers, sums = random.Random(1), _sums(strokes)
     rows = {variable: {other: 1} for variable, other in sums.shared.items()} | sums.balances
     drawn = {path: numbers.randrange(2, PRIME) for path in strokes.nodes}
@@ -294,7 +290,6 @@ def _left_null_vector(part: Sequence[int], rows: Mapping[int, Row]) -> Row:
 
 
 def _minus(row: Row, other: Row, factor: int) -> Row:
-    """Return row - factor * other, without zeros."""
     out = dict(row)
     for k, value in other.items():
         out[k] = (out.get(k, 0) - factor * value) % PRIME
@@ -333,7 +328,6 @@ def _setters(
 
 
 def _add(weights: Row, terms: Iterable[tuple[int, int]], factor: int, inside: Iterable[int]) -> None:
-    """Add a multiple of the terms outside a part to the weights."""
     for variable, value in terms:
         if variable not in inside:
             weights[variable] = (weights.get(variable, 0) + factor * value) % PRIME

@@ -39,7 +39,6 @@ class Cause(NamedTuple):
     by: str
     node: Node | None = None
     bonds: tuple[int, ...] = ()
-    """Bonds whose strokes propagate through the node."""
 
 
 class Clash(Exception):
@@ -110,7 +109,6 @@ class Strokes:
                     queue += self._consequences(node, i, into)
 
     def _consequences(self, node: Node, i: int, into: bool) -> Iterator[tuple[int, bool, Cause]]:
-        """Yield the strokes that follow from a new stroke at a node, if it is strong or leaves at most one bond open."""
         special = node.special
         if special is None:
             j, at_head = node.bonds[0] if node.bonds[1][0] == i else node.bonds[1]
@@ -133,7 +131,6 @@ class Strokes:
                     yield j, special == at_head, Cause(node.path, node, weak)
 
     def _clash_on(self, i: int, new: Cause) -> Clash:
-        """Return the clash of two causes on one bond, attributed to the node where they meet."""
         old = self.causes[i]
         assert old is not None
         side: tuple[int, ...] | str = new.bonds if new.node is not None else new.by

@@ -50,7 +50,6 @@ def check_numbers(model: Model) -> Iterator[Problem]:
 
 
 def _is_number(text: str) -> bool:
-    """Return True for the string form of a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:
@@ -58,7 +57,6 @@ def _is_number(text: str) -> bool:
 
 
 def _plain(element: Element) -> bool:
-    """Return True if all parameters and start values of an element are finite scalars, without ratio or nominal size."""
     law = element.law
     if isinstance(law, Transformer):
         return False
@@ -73,7 +71,6 @@ def _plain(element: Element) -> bool:
 
 
 def _all_positive(element: Element) -> bool:
-    """Return True if all parameters of an element are positive numbers."""
     for parameter in element.parameters.values():
         if not isinstance(parameter.value, float) or not parameter.value > 0.0:
             return False
@@ -226,7 +223,6 @@ def check_ranges(model: Model) -> Iterator[Problem]:
 
 
 def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
-    """Return the value of a scalar parameter; None for any other."""
     value = real(parameters[key].value) if key in parameters else None
     return float(value) if value is not None and value.shape == () else None
 
@@ -242,7 +238,9 @@ POWER_ROUNDING = 1e-12
 
 
 def check_passive(model: Model) -> Iterator[Problem]:
-    """Check by sampling that relations declared passive absorb power, effort times flow >= 0 (E153); signals prevent sampling."""
+    """Check by sampling that relations declared passive absorb power, effort times flow >= 0 (E153); a relation that reads
+    signals cannot be sampled, and is refused.
+    """
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
@@ -267,8 +265,6 @@ def check_passive(model: Model) -> Iterator[Problem]:
 
 
 def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
-    """Yield the problem of a field of several ports that supplies power."""
-
     def formula(x: Any, *others: Any) -> np.ndarray:
         return np.asarray(law.formula(np.atleast_1d(x), *others), dtype=float)
 
@@ -306,7 +302,6 @@ def _active_relation(element: Element, relation: Any, values: list[Any], dimensi
 
 
 def _bisected(function: Callable[[float], float], begin: float, end: float) -> float:
-    """Return the point between two numbers where a function changes sign."""
     first = function(begin)
     for _ in range(BISECTIONS):
         middle = (begin + end) / 2.0
@@ -318,7 +313,6 @@ def _bisected(function: Callable[[float], float], begin: float, end: float) -> f
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
-    """Return a sample at which the relation supplies power, and the power; None without such a sample."""
     for sample in _samples(dimension):
         with np.errstate(all="ignore"):
             result = np.asarray(formula(sample, *values), dtype=float)
@@ -371,7 +365,6 @@ def check_units(model: Model) -> Iterator[Problem]:
 
 
 def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each start value of a storage in a unit that is incompatible with its state (E175)."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.rate is None and law.spec.unit and (bonds := model.bonds_at(path)):
@@ -384,7 +377,6 @@ def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
 
 
 def _units(element: Element) -> Iterator[tuple[str, str]]:
-    """Yield the names of an element's quantities with their declared units."""
     for name, parameter in element.parameters.items():
         if parameter.unit:
             yield name, parameter.unit

@@ -62,7 +62,7 @@ class Pair:
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
-    """Yield a problem for each element whose formulas contradict each other (E155).
+    """Yield a problem for each element whose formulas contradict each other (E155), or whose energy is missing (E110).
 
     `signal` returns the value of a signal at the start, or None.
     """
@@ -98,8 +98,6 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
 
 
 def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]]:
-    """Yield the values of an element's parameters for each discrete state on which they depend, and a description of the
-    state."""
     parameters = [parameter.value for parameter in read.values()]
     count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):
@@ -151,7 +149,6 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
 
 
 def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
-    """Return the keyword and the formula of the law whose quadrature gives the energy."""
     if law.output is not None:
         return "output", law.output
     assert law.inverse is not None
@@ -277,7 +274,6 @@ def _with(op: Formula, others: Sequence[Any]) -> Formula:
 
 
 def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
-    """Return values of one variable: near its start, and far from it in several directions."""
     rng = np.random.default_rng(0)
     points = [start * factor for factor in (1.0, 0.9, 1.1, 0.3, 3.0)] if np.any(start) else []
     for scale in SCALES:
@@ -288,7 +284,6 @@ def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
 
 
 def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: str) -> Problem | None:
-    """Return the problem of a pair of formulas that differ at two or more samples."""
     both = _compiled(pair, samples[0])
     if both is None:
         return None
@@ -310,10 +305,8 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
 
 
 def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
-    """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola.
-
-    `constant` marks the formulas that are constant everywhere; a formula that is not constant, but repeats a value among the
-    neighbours, is too inaccurate there.
+    """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola; a
+    formula that repeats a value there is too inaccurate, unless `constant` marks it.
     """
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
     cases = [case for case in neighbours if case is not None and _differs(*case)]
@@ -328,12 +321,10 @@ def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
 
 
 def _noise(values: np.ndarray) -> float:
-    """Return the largest deviation of values at a sample and its neighbours from the fitted parabola."""
     return float(np.abs(values - np.polyval(np.polyfit(OFFSETS, values, 2), OFFSETS)).max())
 
 
 def _compiled(pair: Pair, like: Any) -> Both | None:
-    """Compile both formulas for a variable of the shape of `like`; None if they fail or their shapes differ."""
     tape = Tape()
     inputs = tape.inputs("x", max(int(np.size(like)), 1))
     x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]

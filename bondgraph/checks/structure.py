@@ -108,7 +108,7 @@ def check_automata(model: Model) -> Iterator[Problem]:
 
 
 def check_resets(model: Model) -> Iterator[Problem]:
-    """Check that resets set states (E120)."""
+    """Check that resets change only states (E120)."""
     if not model.automata:
         return
     states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}

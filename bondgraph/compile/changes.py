@@ -55,7 +55,6 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 
 
 def _by_one_state(system: System, root: str) -> ConvertedStart | None:
-    """Return the only state on which an effort or flow depends, for example behind a transformer."""
     if root.rpartition(".")[2] not in ("effort", "flow"):
         return None
     inputs, left = dict[str, None](), [root]
@@ -95,7 +94,6 @@ def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
 
 
 def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
-    """Yield the storages whose output is the value `root`, if their law is a function of the output, which a loop computes."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:
@@ -141,7 +139,6 @@ def _with(arguments: list[Any], place: int, value: Any) -> list[Any]:
 
 
 _MOST_LISTED = 12
-"""Maximum number of known names in a message."""
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -177,7 +174,6 @@ class StartCall:
     results: tuple[Any, ...]
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Return True if the start function was called with these values."""
         return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
 
 
@@ -285,13 +281,11 @@ def _convert(
 
 
 def _modes_by_index(system: System, modes: Mapping[str, Any]) -> dict[str, float]:
-    """Return the index of the state of each automaton, by the name of its mode; E122 reports unknown states later."""
     named = ((name, names, modes[name.removesuffix(".mode")]) for name, (names, _) in system.modes.items())
     return {name: float(names.index(state)) for name, names, state in named if state in names}
 
 
 def _differ(first: Any, second: Any) -> bool:
-    """Return True if two start values differ by more than START_RTOL."""
     if isinstance(first, str) or isinstance(second, str):
         return bool(first != second)
     a, b = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
@@ -320,7 +314,6 @@ def dependent_among(
 
 
 def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, str]) -> None:
-    """Record the name of a value; raise E124 if another name of the same value was used before."""
     if (other := name_used.setdefault(root, name)) != name:
         why = "the two would have different values"
         raise refusal("E124", f'"{other}" and "{name}" are two names for the same number', "only one name", about=model, why=why)
@@ -333,8 +326,6 @@ def _unit_of(system: System, root: str, value: Any) -> str:
 
 
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
-    """Return a change as an array of the shape of `like`, in the unit of the quantity, or raise E124, or E175 for another
-    unit."""
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)
@@ -394,7 +385,6 @@ def unusable_parameters(
 
 
 def _derived(system: System, values: Mapping[str, Any]) -> tuple[str, ...]:
-    """Describe the first quantity that is not finite, and its arguments."""
     for statement in system.statements:
         bad = [out for out in statement.outs if not _finite(values[out])]
         if bad and all(_finite(values[argument]) for argument in statement.args):

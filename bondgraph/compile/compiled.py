@@ -91,7 +91,6 @@ class Compiled(Frozen):
         return self._with_parameters(checked_changes(self.model, self.system, self._changes("parameters", changes)))
 
     def _with_parameters(self, changed: Mapping[str, np.ndarray]) -> np.ndarray:
-        """Return the parameters of the kernels with the changes from `checked_changes`."""
         p = self._unchanged_parameters.copy()
         if changed:
             for name, value in changed.items():
@@ -142,7 +141,6 @@ class Compiled(Frozen):
 
     @cached_property
     def _start_depends_on_parameters(self) -> bool:
-        """True if start values may depend on parameters."""
         return bool(self.system.starts or self.program.loops or frictions_of(self.model))
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -178,7 +176,6 @@ class Compiled(Frozen):
         return x, m, started
 
     def _with_sources(self, p: np.ndarray, part: float) -> np.ndarray:
-        """Return p (parameters,) of the kernels with all sources at this fraction of their values."""
         users = p[: sum(len(where) for where in self.system.parameter_places.values())].copy()
         users[list(self.system.source_places)] *= part
         return np.concatenate([users, self.prepare(users)])
@@ -245,7 +242,6 @@ class Compiled(Frozen):
         return report_cell(self.model, self.causality, self._with_start_modes())
 
     def _with_start_modes(self) -> System:
-        """Return the system with the start modes that start functions compute."""
         if not self.system.starts:
             return self.system
         modes = zip(self.system.modes.items(), self.initial()[1], strict=True)
@@ -382,7 +378,6 @@ class Compiled(Frozen):
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))
 
     def _solved_for(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, Any]:
-        """Return unknowns and time derivatives, which the kernels solve for."""
         unknowns = [*self.system.unknowns, *(u for loop in self.system.loops for u in loop.unknowns)]
         names = [*(u.value for u in unknowns), *(s.outs[0] for s in self.system.statements if s.op is TIME_DERIVATIVE)]
         if not names or self.program.outputs is None:

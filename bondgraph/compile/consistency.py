@@ -56,7 +56,6 @@ class Motion:
     """Functions of the states x (n,) of a compiled model that define consistent start velocities."""
 
     flows: Values
-    """Flows of all active constraints."""
     energy: Values
     """Energy of each storage, J."""
     sizes: np.ndarray
@@ -82,7 +81,6 @@ class Misfit:
 
 
 def misfit(motion: Motion, x: np.ndarray) -> Misfit:
-    """Return the misfit between the start velocities and the nearest consistent velocities."""
     flows = motion.flows(x[None])[0]
     if not np.any(flows):
         return Misfit(flows, 0.0, 0.0, 0.0)
@@ -165,7 +163,6 @@ MOTIONS = 3
 """Number of random motions that test redundant constraints."""
 
 MAX_LISTED = 8
-"""Maximum number of constraints that a message lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +187,7 @@ class HeldConstraints:
 
 
 def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
-    """Return the constraints that are active in the modes m, or None."""
+    """Return the constraints that are active in the modes m and whose flow an impulse brings to zero; None if there are none."""
     held, closing = _holding_constraints(model, system, m), program.closing
     if not held or closing is None or program.closures is None or program.energies is None:
         return None
@@ -339,7 +336,6 @@ def fitting_start(
 
 
 def _residual(value: Values, x: np.ndarray, target: Any) -> Values:
-    """Return the difference of a value from its target, by default from its value at x, as a function."""
     at_x = value(x[None])[0]
     goal = at_x if target is None else np.broadcast_to(np.ravel(np.asarray(target, dtype=float)), at_x.shape)
     return lambda at: value(at) - goal

@@ -41,7 +41,6 @@ UNFUSED = frozenset({"outputs", "collisions"})
 whatever else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
-"""Routines that are compiled at their first use."""
 
 LONG = 300
 """Minimum number of steps for which the routines of an event, or all shorter routines together, are compiled at the first
@@ -90,9 +89,9 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
-    """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
-    group for each event with long routines, and one for all other events. There are no groups if all routines together have more
-    than `QUICK` steps, because rounding in a routine then depends on the other routines of its group."""
+    """Return groups of event routines to compile at their first call; there are none if all routines together have more than
+    `QUICK` steps, because rounding in a routine then depends on the other routines of its group.
+    """
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -118,7 +117,6 @@ def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
 
 
 def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
-    """Return the routines that a run calls, grouped by module of machine code as in `kernels_of`."""
     needed = _needed(routines)
     together = {name: routine for name, routine in needed.items() if name != "jacobian"}
     alone = [[needed["jacobian"]]] if "jacobian" in needed else []
@@ -149,8 +147,6 @@ def batch_texts_of(
 def _batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
-    """Return the LLVM IR of all kernels that many runs call, including the constraint matrix, the Jacobian if `has_jacobian`, and
-    a kernel "chosen" for the outputs in these slots."""
     code = differentiate()[0] if has_jacobian else None
     texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
     if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:
@@ -161,7 +157,6 @@ def _batch_texts(
 
 
 def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
-    """Return the routine "chosen" for the outputs in these slots."""
     indices = [index for slot in slots for index in range(slot.start, slot.stop)]
     chosen = select_outputs(routines["outputs"].reference, "chosen", indices)
     assert isinstance(chosen, Routine)
@@ -182,7 +177,6 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
 
 
 def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
-    """Return True if no rate depends on the time."""
     if not isinstance(routines, Mapping):
         return routines.autonomous
     rates = routines["rates"].reference

@@ -28,8 +28,9 @@ DECADES, PER_DECADE = 15, 48
 """Number of decades above and below one, and of points per decade, in the grid of an unknown."""
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
-"""Number of refinements of the grid around the smallest residuals; new intervals per old interval; maximum number of refined
-points."""
+"""Number of refinements of the grid; new intervals per old interval; maximum number of refined intervals without a change of
+sign.
+"""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
 """Number of starts of Newton's method for several unknowns; maximum numbers of damped and undamped iterations of each."""
@@ -44,7 +45,6 @@ SENSED = 1e-6
 """Relative change of an unknown that must change the residuals at a solution by far more than the size of the residuals."""
 
 MAX_SOLUTIONS = 8
-"""Maximum number of solutions sought for one loop."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Function of unknowns (rows, k) that returns residuals and Newton steps, (rows, k) each."""
@@ -56,7 +56,6 @@ def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
-    """Return the roots (count, 1) of a residual of one unknown, in ascending order."""
     ladder = 10.0 ** (np.arange(-DECADES * PER_DECADE, DECADES * PER_DECADE + 1) / PER_DECADE)
     grid = np.concatenate([-ladder[::-1], [0.0], ladder])
     values = _columns(evaluate, grid)
@@ -348,7 +347,6 @@ def start_on_branch(
 
 
 def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Callable[[str], np.ndarray]:
-    """Return a function that maps the name of a value to its rows at the states x (rows, n)."""
     outputs = np.zeros((len(x), 0)) if program.outputs is None else program.outputs.many(t, x, p, m)
     blocks = {"out": outputs, "x": x}
 
@@ -371,7 +369,6 @@ def _shown(model: Model, program: Program) -> list[str]:
 def _ambiguous(
     model: Model, program: Program, values: Callable[[str], np.ndarray], count: int, guesses: Mapping[str, Any]
 ) -> Problem:
-    """Return E215, which lists every solution by those values in the loops in which the solutions differ."""
     differing = [name for name in _shown(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )

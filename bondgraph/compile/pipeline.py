@@ -223,9 +223,8 @@ def _without_law(model: Model) -> list[Problem]:
 def _routines(
     model: Model, system: System, table: StatementTable | None
 ) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
-    """Trace or schedule the routines; return them, the system completed by tracing, and a function that builds the Jacobian.
-
-    `table` holds the numbered statements of a large system.
+    """Trace or schedule the routines; `table` holds the numbered statements of a large system, and the last result is a
+    function that builds the Jacobian.
     """
     try:
         if table is not None or is_large(system):
@@ -240,7 +239,6 @@ def _routines(
 
 
 def _check_start(compiled: Compiled) -> Compiled:
-    """Return the model if its values at the start are finite, and contradict neither each other nor the constraints."""
     model, causality, system = compiled.model, compiled.causality, compiled.system
     raise_if_any(model.name, unexpected_guesses(model, compiled.program, model.guesses))
     raise_if_any(model.name, _start_problems(compiled))
@@ -253,7 +251,6 @@ def _check_start(compiled: Compiled) -> Compiled:
 
 
 def _start_problems(compiled: Compiled) -> list[Problem]:
-    """Report the first statement whose value at the start is not finite (E125)."""
     x, m = compiled.initial()
     program, p = compiled.program, compiled.parameters()
     kernels = [k for k in (program.rates, program.powers, program.energies) if k is not None]
@@ -279,7 +276,6 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
 
 
 def _is_singular(value: Any) -> bool:
-    """Return True for a matrix that does not have full rank."""
     matrix = np.asarray(value, dtype=float)
     if matrix.ndim != 2 or min(matrix.shape) < 2 or not np.all(np.isfinite(matrix)):
         return False

@@ -76,7 +76,6 @@ def consistent(compiled: Compiled, point: Point) -> Point:
 
 
 def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
-    """Return all values of a model by name at a point."""
     return compiled.evaluate(point.t, point.x, whole_parameters(compiled, point), point.m)
 
 

@@ -117,7 +117,6 @@ def _balanced_islands(system: System, model: Model) -> tuple[Island, ...]:
 
 
 def _moves_with_time(system: System, model: Model) -> bool:
-    """Return True if values other than states may change with time."""
     return bool(system.clocks or system.events) or any(element.signals for element in model.elements.values())
 
 
@@ -139,7 +138,6 @@ def _transition(event: LoweredTransition, model: Model) -> RunTransition:
 
 
 def _end(event: LoweredTransition, model: Model) -> Problem | None:
-    """Return the problem that a transition reports when it ends the run, or None."""
     if event.contradicting is not None:
         return contradicting(*event.contradicting, model)
     if event.paradox:
@@ -166,7 +164,6 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:
-    """Return the clocks that change states, with the indices of their times in p."""
     return tuple(
         RunClock(
             clock.element,
@@ -181,13 +178,11 @@ def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 
 
 def _library_tick(clock: Clock, library: ForeignLibrary, kernel: Kernel, layout: Layout) -> LibraryTick:
-    """Return the ticks of a block whose new values come from a library."""
     places = tuple(layout[state].start for state, _ in clock.updates)
     return LibraryTick(clock.element, library.unit, kernel, places, tuple(layout[name].start for name in clock.parameters))
 
 
 def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunDelay, ...]:
-    """Return the delays, each with the index of its state."""
     return tuple(
         RunDelay(
             clock.element,

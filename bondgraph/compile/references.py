@@ -51,7 +51,6 @@ def _floating(model: Model) -> Iterator[tuple[int, list[str]]]:
 
 
 def _refers_to_nothing(model: Model, path: str, part: set[str]) -> bool:
-    """Return True if all bonds of a junction lead to junctions of its `part`."""
     return all(end.element in part for bond in model.bonds_at(path) for end in bond.ends)
 
 

@@ -35,13 +35,11 @@ def sections(model: Model, causality: Causality, system: System) -> dict[str, li
 
 
 def size(model: Model, system: System) -> str:
-    """Describe the size of a model: elements, bonds, states."""
     states = sum(np.size(state.initial) for state in system.states)
     return f"{plural(len(model.elements), 'element')}, {plural(len(model.bonds), 'bond')}, {plural(states, 'state')}"
 
 
 def report(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as text."""
     lines = [f'"{model.name}": {size(model, system)}']
     for title, entries in sections(model, causality, system).items():
         lines += [title + ("" if entries else ": none"), *(f"  {entry}" for entry in entries)]

@@ -1,9 +1,8 @@
 """Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given sources (homotopy).
 
 Newton's method fails if the first guess overflows: with five exponential diodes in series at 24 V, one diode gets the whole
-voltage.
-As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
-corrects it, and the step grows after a success and shrinks after a failure (Nagel 1975, SPICE2; Allgower and Georg 1990).
+voltage. As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's
+method corrects it, and the step grows after a success and shrinks after a failure (Nagel 1975, SPICE2; Allgower and Georg 1990).
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def follow_sources(
     """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given sources.
 
     `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
-    reach the given sources, charged storages are scaled too.
+    reach the given sources, x is scaled together with the sources, and the result that gets farther is returned.
     """
     alone = _continued(program, t, lambda part: x, parameters, m)
     if alone.part == 1.0:

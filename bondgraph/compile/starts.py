@@ -123,7 +123,6 @@ def contradicting_switches(
 
 
 def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
-    """Return the largest magnitude of these values; NaN if one is NaN."""
     return float(np.max([np.max(np.abs(values[name])) for name in names]))
 
 
@@ -205,15 +204,12 @@ def _has_position(law: object) -> TypeGuard[IdealConstraint]:
 
 
 def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, Slot]:
-    """Return the slots of the positions, among the outputs, of all constraints that may be active, by path."""
     paths = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
     slots = {path: layout[f"{path}.h"] for path in paths if f"{path}.h" in layout}
     return {path: slot for path, slot in slots.items() if slot.block == "out"}
 
 
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
-    """Yield the paths of the constraints with a user-defined position that are active in the modes m and become active
-    abruptly."""
     names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law

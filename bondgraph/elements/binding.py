@@ -71,7 +71,6 @@ def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any
 
 
 def _argument_names(signals: Signals) -> list[str]:
-    """Return an argument for each signal: its key, or the last part of its path."""
     if isinstance(signals, Mapping):
         return list(signals)
     last = [path.rpartition(".")[2] for path in names_of(signals, "signals")]

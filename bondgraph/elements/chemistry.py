@@ -107,7 +107,6 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
 def _bound_to_parameters(
     values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the formula as a function of its variables, then of the parameters in their order, with fixed values inserted."""
     names, constants = tuple(values), tuple(fixed.items())  # tuples, which `formula_key` can compare
 
     def with_constants(*arguments: Any) -> Any:
@@ -128,7 +127,6 @@ _UNITS = {"constant": "1/mol", "RT": "J/mol", "rate": "mol/s"}
 
 
 def _positive(kind: str, name: str, **arguments: Any) -> tuple[dict[str, Parameter], dict[str, float]]:
-    """Return the parameters, and the numbers that are part of the law; raise E137 unless all values are positive."""
     values = parameters_of({key: value for key, value in arguments.items() if value is not None}, _UNITS)
     numbers = {key: real(parameter.value) for key, parameter in values.items()}
     bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]

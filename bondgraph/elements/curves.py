@@ -203,7 +203,9 @@ def characteristic_map(
 
 
 def checked_points(what: str, about: str, points: Any) -> np.ndarray:
-    """Return points (n,), n > 1. Raises `ModelError` E147 for anything but numbers, E146 unless they are finite and ascend."""
+    """Return points (n,), n > 1. Raises `ModelError` E147 for anything but a list of at least two numbers, E146 unless they are
+    finite and ascend.
+    """
     knots = real(points)
     if knots is None or knots.ndim != 1 or len(knots) < 2:
         why = "given: not numbers" if knots is None else f"given: shape {knots.shape}"
@@ -218,7 +220,6 @@ def checked_points(what: str, about: str, points: Any) -> np.ndarray:
 
 
 def _checked_values(about: str, values: Any, axes: Sequence[np.ndarray], outside: Sequence[str]) -> np.ndarray:
-    """Return the values at the points of the axes. Raises `ModelError` E147 as `curve` does."""
     numbers, shape = real(values), tuple(map(len, axes))
     shown = "no numbers" if numbers is None else f"shape {numbers.shape}"
     if numbers is None or numbers.shape != shape:
@@ -282,7 +283,6 @@ def _sections(kind: str, y: np.ndarray, values: np.ndarray, outside: str) -> np.
 
 
 def _polynomial(coefficients: Sequence[Any], s: Any) -> Any:
-    """Return the value of a polynomial, lowest power first (Horner)."""
     value = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         value = coefficient + s * value

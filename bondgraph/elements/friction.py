@@ -186,7 +186,6 @@ def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
 
 
 def _notes(dimension: int) -> dict[str, StateSpec]:
-    """Return the states in which friction in several directions stores its slip direction, highest speed and start time."""
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}
@@ -220,13 +219,11 @@ def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any]
 
 
 def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
-    """Return friction in a plane.
+    """Return friction in a plane, whose effort keeps the direction `heading` as the flow passes through or near zero.
 
-    The direction of the flow varies, and the flow reaches zero in all components simultaneously, or passes near zero. So the
-    effort keeps its direction through zero, as in a straight motion. The `heading` gives this direction. The stored heading stays
-    within a right angle of the flow, because it is updated before the angle grows that large; if the flow's component along the
-    heading falls to zero, the slider has come to rest. The `pace` is the highest speed stored; a flow far below the pace counts
-    as small."""
+    The slider has come to rest when the flow's component along the heading falls to zero. `pace` is the highest speed stored; a
+    flow far below it counts as small.
+    """
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others
@@ -271,12 +268,12 @@ def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
 
 
 def _turned(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return a guard that is positive while the flow is more than 60 degrees away from the heading."""
+    """Return a guard that is positive while the angle between a flow that is not small and the heading is 60 to 120 degrees."""
     return _dot(flow, flow) - 4.0 * _dot(flow, heading) ** 2 - (_STILL * pace) ** 2
 
 
 def _slows(flow: Any, rate: Any, pace: Any) -> Any:
-    """Return a guard that is positive while the flow decreases after it has exceeded twice the pace."""
+    """Return a guard that is positive while the flow exceeds twice the pace and decreases."""
     return minimum(_dot(flow, flow) - 4.0 * pace * pace, -_dot(flow, rate))
 
 

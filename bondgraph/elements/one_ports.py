@@ -363,8 +363,9 @@ def _storage(
     start: tuple[Any, Any],
     port: OnePort,
 ) -> Element:
-    """Return a storage given by a linear coefficient or an energy, with (start value, nominal size); raise E110 unless exactly
-    one of the two is given."""
+    """Return a storage; `stored` holds the variable that it gives and the name of its state, and `start` its start value and
+    nominal size.
+    """
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
@@ -412,7 +413,6 @@ def _law(
 
 
 def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
-    """Return E110 for a storage that has only an inverse."""
     gives, state, _ = stored
     title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law to be inverted'
     why = f"inverse is used if something else sets the {gives}, in addition to output({state}) or energy({state})"
@@ -421,7 +421,6 @@ def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec]
 
 
 def _ambiguous(name: str, *numbers: Any) -> ModelError:
-    """Return E562: the first number of a C is ambiguous."""
     shown, *more = (
         f'Parameter({each.value!r}, "{each.unit}")' if isinstance(each, Parameter) else repr(each) for each in numbers
     )

@@ -122,7 +122,6 @@ def explain(
 
 
 def _need_run_of(compiled: Compiled, result: Result) -> None:
-    """Raise E582 unless the run has the same quantities as the model."""
     if result.program.layout.names() != compiled.program.layout.names():
         title = f'the run of "{result.program.name}" has different quantities'
         raise refusal("E582", title, "a run of the explained model: `model.simulate(...)`", about=compiled.model.name, places=())
@@ -158,7 +157,6 @@ class _Tracer:
         self.start: Mapping[str, np.ndarray] = {name: x[slot.start : slot.stop] for name, slot in system.places.items()}
 
     def value(self, name: str, depth: int) -> Iterator[Reason]:
-        """Yield the reason for a value, then the reasons for its arguments."""
         name = name.removesuffix(":computed")
         if name == "time":
             return
@@ -272,7 +270,6 @@ _WORDS = (
 
 
 def _plain(system: System, statement: Statement) -> str:
-    """Return the formula of a statement with the names of the program, quoted if they contain spaces."""
     operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
     if isinstance(operation, (Gate, Choice)):
         states = system.modes[statement.args[0]][0]
@@ -292,7 +289,6 @@ def _plain(system: System, statement: Statement) -> str:
 
 
 def _numbers(value: object) -> str:
-    """Return a number, or an array, on one line."""
     numbers = np.asarray(value, dtype=float) + 0.0
     if numbers.size == 1:
         return f"{float(numbers.ravel()[0]):g}"

@@ -38,7 +38,6 @@ def constraint_lines(system: System) -> dict[str, list[str]]:
 
 
 def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
-    """Return the equation while the constraint is active, and the equation while it is not."""
     held, path = producer[unknown.held], unknown.element
     flow = value_latex(system, unknown.vanishing)
     if held.op is STABILISED:
@@ -102,7 +101,6 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
 
 
 def right_side(system: System, statement: Statement) -> str:
-    """Return LaTeX of op(args)."""
     arguments = [value_latex(system, arg) for arg in statement.args]
     if isinstance(statement.op, Gate) and len(statement.op.active) > 1:
         states = system.modes[statement.args[0]][0]
@@ -194,7 +192,6 @@ def _aligned(system: System, powers: bool) -> str:
 
 
 def _switches(system: System) -> list[str]:
-    """Return the initial state of each automaton, and the guards, resets and impacts of its transitions."""
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:

@@ -76,7 +76,6 @@ def junction_name(graph: str, word: str, parts: Sequence[Node], taken: Container
 
 
 def _type_of(graph: str, *ends: Node | None) -> int:
-    """Return the type of the junctions at both ends, 0 or 1."""
     inner = [(_name(end), _inner(end)) for end in ends if end is not None]
     types = {each.law.type if isinstance(each, Element) and isinstance(each.law, Junction) else None for _, each in inner}
     if types in ({0}, {1}):

@@ -85,7 +85,7 @@ def multiport(
 
     The state is `<name>.storage.q` (or `.p`), (n,), a number for a single port; an R has `<name>.<port>.effort` and `.flow`.
 
-    Raises `ModelError` E110 for another `kind` or `gives`, and for arguments that belong to another kind.
+    Raises `ModelError` E110 for another `kind` or `gives`, a storage without `initial`, and arguments of another kind.
 
     Source: Breedveld 1984, multiport storage elements; Karnopp, Margolis and Rosenberg 2012, R-fields.
     """
@@ -106,7 +106,6 @@ def multiport(
 
 
 def _refuse_others(kind: str, name: str, owner: str, **arguments: bool) -> None:
-    """Refuse arguments of another kind of field (E110)."""
     if extra := [argument for argument, present in arguments.items() if present]:
         title = f'multiport "{name}" of kind "{kind}" has {", ".join(extra)}'
         why = f"{', '.join(extra)} belong{'s' * (len(extra) == 1)} to {owner}"

@@ -92,7 +92,6 @@ def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) ->
 
 
 def _face(scope: Scope) -> Face:
-    """Return the face of a nested graph, with the elements behind its ports."""
     ports = dict[str, End]()
     for name, reference in scope.graph.ports.items():
         prefix, owner, port = scope.prefix, reference.owner, reference.name
@@ -123,7 +122,6 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
 
 
 def _is_flat(element: Element) -> bool:
-    """Return True if an element refers to nothing else in its graph."""
     if element.signals or isinstance(element.law, Switched):
         return False
     for parameter in element.parameters.values():
@@ -208,7 +206,6 @@ class _Resolver:
         return reference
 
     def _source_of(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Return the full path of the signal that feeds an input of the graph with this prefix."""
         inside, around = self.scopes[prefix].graph, _around(prefix)
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
         if around is not None and source is not None:

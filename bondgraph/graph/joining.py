@@ -34,8 +34,6 @@ class Scope:
 
 
 class _Draft(NamedTuple):
-    """Bond whose properties are not yet complete."""
-
     name: str
     ends: tuple[End, End]
     ports: tuple[Port, Port]
@@ -88,7 +86,6 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
 
 
 def _invalid_dimensions(path: str, element: Element, port: Port) -> Iterator[Problem]:
-    """Yield a problem for a port whose dimension is not a positive integer that its domain allows (E103)."""
     n, domain = port.dimension, port.domain
     fixed = domain.dimension if domain else None
     if isinstance(n, int) and not isinstance(n, bool) and n > 0 and fixed in (None, n):
@@ -112,7 +109,6 @@ def _end(
     place: Place | None,
     problems: list[Problem],
 ) -> tuple[End, Port] | None:
-    """Resolve a reference through exposed ports of nested graphs to an element's port."""
     path, owner, name = _resolved(scope, reference)
     if isinstance(owner, Draft):
         title = f'graph "{owner.name}" has no port "{name}"'

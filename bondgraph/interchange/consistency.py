@@ -102,11 +102,10 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its formulas. The functions below return the arguments of formulas in records inside a law."""
+"""Kind of law -> the arguments of its formulas, without those of formulas in records inside a law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
-    """Return the arguments of the formulas by which a transformer multiplies vectors."""
     arguments = law_arguments(path, element)
     return {"forward": (*arguments, f"{path}.1.flow"), "transposed": (*arguments, f"{path}.2.effort")}
 
@@ -174,7 +173,6 @@ def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[
 
 
 def result_count(record: Any) -> int:
-    """Return how many results the formula of a record has."""
     return len(record.outs) if isinstance(record, laws.Equation) else 1
 
 
@@ -201,8 +199,9 @@ one port for each coordinate, and an R-field any number of ports."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
-    """Return an E355 for each inconsistency found by the first check that finds any, since later findings may follow from
-    them."""
+    """Return an E355 for each inconsistency, at most 20, found by the first check that finds any, since later findings may
+    follow from them.
+    """
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
         problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:

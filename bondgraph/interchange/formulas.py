@@ -25,7 +25,6 @@ ARITY = {
 }
 """Operation -> number of operands; a reciprocal is written as a division. A lookup has a number and the entries of a table."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
-"""Names of the lookups in tables."""
 
 MAX_STEPS = 1_000_000
 """Maximum number of steps of a file, and of a single formula."""
@@ -55,7 +54,6 @@ class RecordedFormula:
     """Shape of each result, and the numbers of its scalars in row-major order; several results are a tuple."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the formula's JSON."""
         return {
             "arguments": [list(shape) for shape in self.arguments],
             "constants": [number_to_json(number) for number in self.constants],
@@ -93,7 +91,6 @@ def number_from_json(content: Any) -> float | int:
 
 
 def size_of(shape: Shape) -> int:
-    """Return the number of entries of an array."""
     return math.prod(shape)
 
 

@@ -215,11 +215,9 @@ _READERS = {
     "own automaton": (_flag, "true"),
     "anything": (Decoder.anything, "a value"),
 }
-"""Reader of each simple form, and its description."""
 
 
 def _alternative(form: Field, content: Any) -> Field:
-    """Return the alternative form that matches a value in a file."""
     if content is None:
         return next((option for option in form.of if option.form == "none"), form.of[0])
     if isinstance(content, dict) and "shape" not in content:

@@ -26,8 +26,6 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class FormulaRecorder:
-    """Steps of a formula recorded so far."""
-
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.results: dict[Step, int] = {}
@@ -38,7 +36,6 @@ class FormulaRecorder:
         """Indices of the scalars inside differentiated pieces."""
 
     def new_scalar(self) -> RecordedScalar:
-        """Return a scalar with the next number."""
         self.count += 1
         if len(self.steps) >= MAX_STEPS or self.count > 10 * MAX_STEPS:
             raise TraceError(f"the formula has more than {MAX_STEPS} steps")
@@ -193,7 +190,6 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
 }
 """Functions of the steps that are not in `screws.scalars`."""
 FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
-"""Function of each step."""
 
 Values = list[Any]
 """Scalars in the order of their numbers; the constants are at the end, in reverse."""

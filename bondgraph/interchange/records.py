@@ -26,7 +26,6 @@ from bondgraph.model.ops import IDENTITY, NEGATE, Choice, Constant, ForeignLibra
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
 
 FORMAT, VERSION = "screwbond-model", 1
-"""Format and version of a file."""
 MODEL_RECORDS: tuple[type, ...] = (
     *(Model, Bond, Element, Port, Domain, Face, ContactPoint, SignalEntry, CollisionSet, Collider, Visible),
     *(Automaton, Transition),
@@ -35,7 +34,6 @@ MODEL_RECORDS: tuple[type, ...] = (
     *(laws.Source, HeatFlow, laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock, ForeignLibrary),
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
-"""Records of a model."""
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
 """Name in a file -> class of operation: a formula with its name and LaTeX."""
 BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}

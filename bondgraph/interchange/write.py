@@ -47,8 +47,6 @@ class NotStorable(Exception):
 
 @dataclass
 class Encoder:
-    """Encoder of a model file."""
-
     owner: FormulaOwner
     system: System
     operations: list[dict[str, Any]] = field(default_factory=list)
@@ -72,7 +70,6 @@ class Encoder:
         return fields
 
     def value(self, form: Field, content: Any, record: Any, name: str, index: int = 0) -> Any:
-        """Return the JSON of the value of a record's field."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, record, name, index)
         if form.form == "several":
@@ -220,7 +217,6 @@ _WRITERS = {
     "own automaton": lambda encoder, value: True,
     "anything": Encoder.anything,
 }
-"""Writer of each simple form."""
 _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "none": lambda option, value: value is None,
     "record": lambda option, value: type(value) is option.of[0],
@@ -339,7 +335,6 @@ def digest(text: str) -> str:
 
 
 def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
-    """Return the records that a file can hold, and descriptions of all other records."""
     records, missing = [], []
     for entry in visible:
         try:

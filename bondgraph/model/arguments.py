@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
-    """Return the domain with this name; a `Domain` is returned unchanged."""
+    """Return the domain with this name, or raise E127; a `Domain` and None are returned unchanged."""
     if domain is None or isinstance(domain, Domain):
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
@@ -104,7 +104,6 @@ def in_units(**units: str) -> Callable[[T], T]:
 
 
 def _has_unit(value: Any) -> bool:
-    """Return True for a `Parameter`, or a list that contains one."""
     return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
 
 
@@ -260,7 +259,7 @@ def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str 
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
-    """Return a keyword parameter, whose default is "" for a string and otherwise None."""
+    """Return a keyword parameter, whose default is "" for a string, (None, None) for a tuple, and otherwise None."""
     default = "" if kind == "str" else (None, None) if kind.startswith("tuple") else None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 

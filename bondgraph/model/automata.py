@@ -50,7 +50,6 @@ class Transition:
 
 
 def _arguments(paths: Sequence[str]) -> list[str]:
-    """Return the argument names of a formula of these signals, for messages."""
     return [f"s{k}" for k in range(1, len(paths) + 1)] if len(paths) > 1 else ["s"] * len(paths)
 
 

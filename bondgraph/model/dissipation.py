@@ -17,10 +17,11 @@ HEAT_PORT = "heat"
 @short_repr
 @dataclass(frozen=True)
 class ResistorField(Law):
-    """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows are positive into
-    the
-    element. At a port where the graph sets the variable that the formula gives, Newton iteration solves for the variable that the
-    formula takes.
+    """Dissipator with n ports of dimension 1, whose flows are positive into the element; its formula gives all flows from all
+    efforts, or all efforts from all flows.
+
+    At a port where the graph sets the variable that the formula gives, Newton iteration solves for the variable that the formula
+    takes.
     """
 
     gives: Variable

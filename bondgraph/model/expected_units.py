@@ -122,7 +122,6 @@ def across_unit(domain: Domain) -> str:
 
 
 def _of_constraint(element: Element, local: str, bonds: tuple[Bond, ...]) -> str:
-    """Return the unit of a stabilisation gain, a restitution or a limit of dry friction."""
     fixed = {"alpha1": "1/s", "alpha0": "1/s^2", "restitution": "1"}
     if local in fixed or not bonds:
         return fixed.get(local, "")

@@ -65,7 +65,6 @@ class StateSpec:
 
 
 Variable = Literal["effort", "flow"]
-"""The two variables of a bond."""
 
 OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
 """Conjugate variable of each variable of a bond."""
@@ -96,7 +95,6 @@ class Law:
     """Law of an element: its states, its signals, and the causality that it requests."""
 
     def states(self) -> Mapping[str, StateSpec]:
-        """Return state variables by local name."""
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
@@ -385,7 +383,7 @@ class SignalBlock(Law):
     """Local names of time derivatives by state; a state without a derivative is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
-    """LaTeX, and units, by local name."""
+    """LaTeX (`symbols`) and units of values, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
     """Local names of values after a tick by state; all are evaluated before any is set. The states of a block with a `library`
     are its outputs, its sampled inputs, and the number of its steps, in this order."""

@@ -81,7 +81,6 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Sequence[Any]], x: Any) -> np.
 
 
 def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate on a temporary tape, and run it at x."""
     tape = Tape()
     inputs, sparse = _differentiated(tape, "x", formula, x)
     slopes = np.empty(len(sparse.values))
@@ -91,13 +90,11 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
-    """Return a block of inputs of the tape that replaces x, and the derivatives of the formula with respect to them."""
     inputs = tape.inputs(block, max(np.size(x), 1))
     return inputs, jacobian(list(formula(_shaped(inputs, x))), list(inputs))
 
 
 def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
-    """Differentiate at new symbols, and substitute x for them."""
     sympy = sys.modules["sympy"]
     symbols = np.array([sympy.Dummy(f"x{k}", real=True) for k in range(max(np.size(x), 1))], dtype=object)
     values = [sympy.S(value) for value in formula(_shaped(symbols, x))]

@@ -67,7 +67,6 @@ def choose_by(indices: tuple[int, ...]) -> Op:
 
 
 def modal_parameters(element: Element) -> dict[str, ByMode]:
-    """Return the parameters of an element that depend on the mode of an automaton."""
     if not element.parameters:  # true of all junctions
         return {}
     return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

@@ -89,7 +89,6 @@ class ContactPoint:
     """Signals of the normal force and, with friction, the tangential force, which only time stepping provides: other runs are
     refused (E434). Empty if the contact has a law."""
     place: Place | None = field(default=None, compare=False)
-    """Line of the user's source."""
     penetration: SignalEntry | None = None
     """State of the law that equals the penetration depth, m, while the law acts; None if the law has no such state."""
 
@@ -106,7 +105,6 @@ class Collider:
     momentum: str | None = None
     """State (6,) of a free body: its momentum in body coordinates; None for prescribed or fixed bodies."""
     fixed: bool = False
-    """True if the body never moves."""
 
 
 @answer_old_names

@@ -4,8 +4,8 @@ An operation runs on floats (the reference), on SymPy expressions (readable equa
 derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
 the package `screws`.
 
-It also holds the base classes of objects with formulas. These cannot be pickled, because formulas are the user's functions, most
-of them without a name that another process could import. Copying a frozen record returns the record itself.
+It also holds the base classes of objects with formulas, which cannot be pickled: most formulas are the user's functions, without
+a name that another process could import. Copying a frozen record returns the record itself.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ class ForeignLibrary:
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
-    """Return a callable as an operation, by default with its own name (f for a lambda); its LaTeX form is then
-    `name(arguments)`."""
+    """Return a callable as an operation, by default with its own name (f for a lambda) and the LaTeX form `name(arguments)`; an
+    `Op` is returned unchanged.
+    """
     need_function("a formula", formula)
     function_name = getattr(formula, "__name__", "f")
     return (

@@ -90,7 +90,6 @@ def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> 
 
 
 def _in_floats(formula: Callable[[Any], Any], x: Any) -> float:
-    """Integrate on a temporary tape that evaluates the law at one value of s."""
     tape, row = Tape(), np.ravel(np.asarray(x, dtype=float))
     inputs = tape.inputs("x", len(row))
     ray = _Ray(tape, formula, inputs.reshape(np.shape(x)) if np.shape(x) else inputs[0])
@@ -119,7 +118,6 @@ def _symbolic(formula: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
-    """Write the pieces of the integral one after another."""
     ray = _Ray(tape, formula, x)
 
     def power_at(s: Any) -> TapeScalar:
@@ -129,7 +127,6 @@ def _on_tape(tape: Tape, formula: Callable[[Any], Any], x: Any) -> TapeScalar:
 
 
 def _sum(power_at: Callable[[Any], Any], breaks: Sequence[Any], rule: Rule) -> Any:
-    """Return the integral of a function of s from 0 to 1, piece by piece between ascending breakpoints."""
     nodes, weights = (each.tolist() for each in rule)
     total: Any = 0.0
     for begin, end in itertools.pairwise((0.0, *breaks, 1.0)):
@@ -234,7 +231,9 @@ class _Piecewise:
         return minimum(maximum(where(equal(slope, 0.0), 0.0, -start / slope), 0.0), 1.0)  # type: ignore[no-any-return]
 
     def degree(self, root: int) -> int | None:
-        """Return the largest degree of the polynomials in s that form a node; None if it contains other functions."""
+        """Return the largest degree of the polynomials in s that form a node; None if it contains other functions or the degree
+        exceeds `MAX_DEGREE`.
+        """
         degrees: dict[int, int | None] = {}
         for position in self.order:
             if position in self.varying:

@@ -48,12 +48,10 @@ def line(title: str, text: str = "") -> str:
 
 
 def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
-    """Return blocks under a title that expands and collapses them."""
     return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
 
 
 def items(entries: Sequence[str], limit: int | None = MAX_ROWS) -> str:
-    """Return a list of entries."""
     shown = entries if limit is None or len(entries) <= limit + 1 else entries[:limit]
     more = f"<li>and {len(entries) - len(shown)} more</li>" if len(shown) < len(entries) else ""
     return f"<ul>{''.join(f'<li>{escape(entry)}</li>' for entry in shown)}{more}</ul>"

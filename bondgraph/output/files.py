@@ -55,7 +55,6 @@ def json_text(content: Any) -> str:
 
 
 def nonfinite_to_null(content: Any) -> Any:
-    """Return a JSON value with null for every number that is not finite."""
     if isinstance(content, float):
         return content if math.isfinite(content) else None
     if isinstance(content, Mapping):
@@ -93,11 +92,9 @@ class AtomicWrite:
         self.path = self._stack.enter_context(opened)
 
     def commit(self) -> None:
-        """Move the complete file to its target."""
         self._stack.close()
 
     def discard(self) -> None:
-        """Delete the incomplete file."""
         with contextlib.suppress(_Discard), self._stack:
             raise _Discard
 
@@ -326,7 +323,6 @@ def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
 
 
 def _make_folders(out: Path, created: list[Path]) -> None:
-    """Create a folder and its parents, and append the new folders to `created`, the innermost last."""
     check_name(out)
     for path in reversed([parent for parent in (out, *out.parents) if not os.path.lexists(parent)]):
         with contextlib.suppress(FileExistsError):

@@ -69,7 +69,6 @@ SHEET: dict[str, Any] = {
     "legend.edgecolor": RULE,
     "pdf.fonttype": 42,
 }
-"""Settings of Matplotlib, by Matplotlib's names."""
 
 
 @contextmanager
@@ -128,7 +127,6 @@ def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", sam
 
 
 def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str | None = None) -> None:
-    """Add a legend on the right of a panel."""
     arguments = () if handles is None else (handles, labels)
     axes.legend(*arguments, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2, title=title)
 

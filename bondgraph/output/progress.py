@@ -76,7 +76,6 @@ class Progress:
         return f"{self.name} [{bar:<{_WIDTH}}] {100 * share:3.0f} %, {remark}{', ' if self.note else ''}{self.note}"
 
     def _tick(self) -> None:
-        """Redraw the line periodically, even without reports."""
         wait = _DELAY
         while not self._ended.wait(wait):
             wait = _EVERY

@@ -60,7 +60,6 @@ def joined_fields(parts: Iterable[str], used: int = 0) -> str:
 
 
 def value_text(value: Any, depth: int = 0) -> str:
-    """Return a field in a few words."""
     if value is None or isinstance(value, (bool, int, str)):
         return _truncated(repr(value))
     if isinstance(value, (float, np.number)):

@@ -56,7 +56,6 @@ def escape_latex(text: str) -> str:
 
 
 def _non_ascii(character: str) -> str:
-    """Return a character beyond ASCII as text that every LaTeX engine accepts."""
     category, _, rest = unicodedata.name(character, "").partition(" ")
     if category == "SUBSCRIPT" and character.isdigit():
         return f"$_{{{unicodedata.digit(character)}}}$"

@@ -149,9 +149,7 @@ class Analysed(Protocol):
 
 
 BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]
-"""Choice of labels on bonds."""
 Drawable = Graph | Model | Analysed
-"""Objects that can be drawn."""
 
 
 def diagram(
@@ -169,10 +167,11 @@ def diagram(
     """Draw a model with half arrows, causal strokes, vector bonds as double lines, switches and signals.
 
     A graph need not be compiled; with a causality conflict, it is drawn without strokes.
-    `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
-    neighbours. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their outer bonds and signals
-    attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an icon are folded,
-    and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in `unfolded` stay open.
+    `positions` maps paths of elements to centres in px, x to the right and y downwards; the automatic layout of all other
+    elements is shifted to fit them. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their
+    outer bonds and signals attach; if only elements inside have positions, the box is in their middle. By default, nested graphs
+    with an icon are folded, and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in
+    `unfolded` stay open.
 
     | option | what it does |
     |---|---|
@@ -260,7 +259,6 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
 
 
 def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:
-    """Return the model and its causality; None for a conflict, which is drawn without strokes."""
     if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model

@@ -94,7 +94,6 @@ def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
 
 
 def signal_line(route: Route, palette: Palette) -> str:
-    """Return a thin dashed line with a full arrow head."""
     along = route.direction(1.0)
     across = np.array([-along[1], along[0]])
     base = route.end - 8.0 * along
@@ -106,7 +105,6 @@ def signal_line(route: Route, palette: Palette) -> str:
 
 
 def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
-    """Return a rectangle with rounded corners."""
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
@@ -173,7 +171,6 @@ def icon(path: str, x: float, y: float, colour: str) -> str:
 
 
 def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
-    """Return a nested graph as a single box: its title with its icon or its number of elements."""
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
     if node.icon:

@@ -65,8 +65,9 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is space,
-    and the `texts` of a bond, by its name, on the effort and flow sides."""
+    """Return the labels of each bond, with little overlap: the dimension of a vector bond, on the effort side if there is
+    space; its `texts`, by the name of the bond, on the effort and flow sides; and the names of ports at its ends.
+    """
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
@@ -87,7 +88,6 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
 
 
 def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]:
-    """Yield positions for a port name beside the tail or head of its bond."""
     along = -line.direction(1.0) if head else line.direction(0.0)
     end, side = (line.end if head else line.start), flow_side(along)
     for distance in (14.0, 22.0, 30.0):
@@ -96,7 +96,6 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
 
 
 def _meet(line: Route, other: Route) -> bool:
-    """Return True if a line comes near the labels of another line."""
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -147,7 +146,6 @@ def _past_the_barb(kind: str, words: str) -> float:
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the centre of a label on one side of a point on a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
@@ -200,7 +198,6 @@ def captions(
 
 
 def _along(lines: Sequence[Route]) -> np.ndarray:
-    """Return points (k, 2) on all lines."""
     return np.concatenate([line.points for line in lines] or [np.zeros((0, 2))])
 
 
@@ -219,7 +216,6 @@ def _body(node: Mark, centre: np.ndarray) -> Rectangle:
 
 
 def _candidates(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
-    """Return candidate positions of a name: below, below to one side, above to one side, above, beside, and farther away."""
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
@@ -255,7 +251,6 @@ def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> 
 
 
 def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
-    """Return a mask (n,) of the rectangles (n, 4) inside another rectangle."""
     return np.all((inner[:, :2] > outer[:2]) & (inner[:, 2:] < outer[2:]), axis=1)
 
 

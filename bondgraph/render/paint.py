@@ -51,7 +51,6 @@ def paint(svg: str, path: Path, title: str) -> None:
 
 
 def _draw(axes: Any, outline: Outline, order: int) -> None:
-    """Draw an outline in axes with units of px."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Line
 
@@ -78,7 +77,6 @@ def _draw(axes: Any, outline: Outline, order: int) -> None:
 
 
 def _write(axes: Any, text: Lettering, order: int) -> None:
-    """Draw a line of text."""
     weight, style = "bold" if text.bold else "normal", text.style
     axes.text(
         *text.at,

@@ -38,7 +38,6 @@ class Palette:
     box_edge: str = "#cfd8e3"
 
     def of_kind(self, kind: str) -> str:
-        """Return the colour of an element's kind."""
         return {"C": self.storage, "I": self.storage, "IC": self.storage, "R": self.loss, "RS": self.loss}.get(
             kind, self.source if kind in ("Se", "Sf") else self.ink
         )

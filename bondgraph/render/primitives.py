@@ -50,7 +50,6 @@ class Lettering:
 
     @property
     def bold(self) -> bool:
-        """Return True for bold letters."""
         return int(self.style.get("font-weight", 400)) >= 600
 
 
@@ -61,7 +60,6 @@ def primitives(root: ElementTree.Element) -> Iterator[Outline | Lettering]:
 
 
 def _group(group: ElementTree.Element, style: Mapping[str, str], shift: Point, size: Point) -> Iterator[Outline | Lettering]:
-    """Yield the children of a group, with inherited attributes."""
     style = {**style, **{key: group.attrib[key] for key in _INHERITED if key in group.attrib}}
     moved = re.fullmatch(r"translate\((\S+) (\S+)\)", group.get("transform", "translate(0 0)"))
     assert moved is not None
@@ -81,7 +79,6 @@ def _group(group: ElementTree.Element, style: Mapping[str, str], shift: Point, s
 
 
 def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield straight lines and parabolas."""
     height = 0.0
     for letter, arguments in _STEP.findall(text):
         numbers = [float(number) for number in _NUMBER.findall(arguments)]
@@ -98,7 +95,6 @@ def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
 
 
 def _rectangle(child: ElementTree.Element, shift: Point, size: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield a rectangle with rounded corners, or the background."""
     if child.get("width") == "100%":
         left, top, (right, bottom) = 0.0, 0.0, size
     else:

@@ -76,6 +76,7 @@ class Noise:
         return shuffled
 
     def spread(self, count: int) -> np.ndarray:
-        """Return numbers (count,) with mean 0 and the standard deviation 1.28 of a Gumbel distribution, as sums of five uniform
-        numbers."""
+        """Return numbers (count,) with mean 0 and approximately the standard deviation of a Gumbel distribution, 1.28, as sums
+        of five uniform numbers.
+        """
         return np.asarray(2.0 * (self._uniform(5 * count).reshape(5, count).sum(axis=0) - 2.5))

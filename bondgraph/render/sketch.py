@@ -169,8 +169,6 @@ class Box:
 
 @dataclass(frozen=True)
 class Sketch:
-    """Nodes, edges and boxes of a diagram."""
-
     name: str
     nodes: tuple[Mark, ...]
     edges: tuple[Edge, ...]
@@ -246,8 +244,6 @@ def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
 
 
 def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[str, str]:
-    """Return the port names at both ends of a bond, for folded graphs with an icon."""
-
     def port(end: End) -> str:
         face = model.faces.get(within.get(end.element, ""), Face())
         names = (name for name, inner in face.ports.items() if inner in (end, End(end.element, "")))

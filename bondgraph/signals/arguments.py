@@ -27,7 +27,7 @@ class Format(TypedDict, total=False):
 
     unit: str
     symbol: str
-    """LaTeX."""
+    """LaTeX of the result."""
 
 
 class Scaled(Format, total=False):
@@ -54,7 +54,6 @@ def numbers_of(value: Any) -> np.ndarray | None:
 
 
 def shape_message(numbers: np.ndarray | None) -> str:
-    """Return the part of a message that states the shape of numbers."""
     return "are not numbers" if numbers is None else f"have shape {numbers.shape}"
 
 
@@ -88,7 +87,7 @@ def need_order(kind: str, name: str, **values: Any) -> None:
 
 
 def coefficients(name: str, which: str, value: Any) -> np.ndarray:
-    """Return coefficients without leading zeros; num may be zero, den may not."""
+    """Return coefficients without leading zeros; raise E145 for anything but a list of finite numbers, and for a den of zeros."""
     numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is not a list of coefficients'
@@ -121,7 +120,6 @@ def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Paramet
 
 
 def same_unit(source: Any, value: Any) -> Any:
-    """Return a value with the unit of `source`."""
     return Parameter(value, source.unit) if isinstance(source, Parameter) else value
 
 
@@ -162,7 +160,6 @@ PID_LETTERS = {
     "lowest": r"y_{\min}",
     "highest": r"y_{\max}",
 }
-"""Letters of PID controllers."""
 
 
 @dataclass
@@ -186,7 +183,6 @@ class BlockBuilder:
         self.equations.append((result, op, arguments))
 
     def add_state(self, name: str, spec: StateSpec, rate: str) -> None:
-        """Add a state, and the local name of its time derivative."""
         self.states[name], self.rates[name] = spec, rate
 
     def add_difference(self, of: str, state: str, spec: StateSpec, fresh: str, time: str, between: str = "period") -> None:

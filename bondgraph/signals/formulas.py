@@ -61,7 +61,6 @@ def state_space(count: int, single: bool) -> Op:
 
 
 def _stacked(first: int, count: int) -> str:
-    """Return the LaTeX of a column of arguments, from number `first` on."""
     rows = r" \\ ".join(f"#{k}" for k in range(first, first + count))
     return rows if count == 1 else rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"
 
@@ -150,7 +149,6 @@ RAMP_TO = Op(
 
 
 def _period_fraction(t: Any, start: Any, period: Any) -> Any:
-    """Return the elapsed fraction of the current period."""
     count = (t - start) / period
     return count - floor(count)
 

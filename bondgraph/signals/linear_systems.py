@@ -151,7 +151,6 @@ def _block(
 
 
 def _period_of(name: str, system: Any, period: Any) -> Any:
-    """Return the period of a system object, None if it is continuous."""
     clock = getattr(system, "dt", getattr(system, "period", None))
     if clock is True:
         raise _refused(
@@ -165,7 +164,6 @@ def _period_of(name: str, system: Any, period: Any) -> Any:
 
 
 def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Return num, den and period of a system object with one input and one output."""
     if not hasattr(system, "num") and hasattr(system, "transfer_function"):
         system = system.transfer_function()
     num, den = (_single(getattr(system, key, None)) for key in ("num", "den"))
@@ -196,7 +194,6 @@ def _single(polynomial: Any) -> np.ndarray | None:
 
 
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
-    """Return A, B, C, D and the period of a system object."""
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
         ways = _ways(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())

@@ -107,7 +107,6 @@ class _Columns:
     """Row numbers in the file, counted from 1; None for arrays, whose rows are counted from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
-        """Return row or line numbers as text for a message."""
         shown = [str(k if self.labels is None else self.labels[k]) for k in indices[:_SHOWN_ROWS].tolist()]
         kind = "index" if self.labels is None else "line"
         return f"{kind} {', '.join(shown)}{' ...' if len(indices) > _SHOWN_ROWS else ''}"
@@ -145,7 +144,6 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
 
 
 def _checked(name: str, columns: _Columns) -> _Columns:
-    """Refuse columns of different lengths (E444)."""
     if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
         why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
         raise _refused("E444", name, "points and values have different lengths", why, "one value for each point")
@@ -153,7 +151,6 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Return the name and unit of a header, "height (mm)"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(header.strip())
     if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
         match = None  # "left / right"

@@ -128,7 +128,6 @@ def _parts(text: str) -> list[str]:
 
 
 def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
-    """Return the conversion between two units without commas."""
     if declared == expected:
         return None
     unit = read(declared, bases)

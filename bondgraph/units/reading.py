@@ -104,8 +104,6 @@ def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
 
 @dataclass
 class _Product:
-    """Product of units so far."""
-
     ratio: Fraction
     turns: Fraction
     powers: dict[str, Fraction]

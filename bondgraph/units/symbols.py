@@ -30,7 +30,6 @@ class Symbol:
 
 
 def _dimension(text: str) -> Dimension:
-    """Return the dimension of a string such as "kg m2 s-2"."""
     parts = (re.fullmatch(r"(\D+?)(-?\d+)?", part) for part in text.split())
     return tuple(sorted((part[1], Fraction(part[2] or 1)) for part in parts if part))
 
@@ -114,7 +113,6 @@ def _table() -> dict[str, Symbol]:
 
 
 SYMBOLS: Mapping[str, Symbol] = _table()
-"""Every known symbol."""
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 """Symbols that count cycles, which are not angles."""
 ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)
@@ -145,7 +143,6 @@ _PINT_BASES = {
 
 @functools.cache
 def _from_pint(name: str) -> Symbol | None:
-    """Return the unit that `pint` knows by a name, if it is a multiple of SI base units."""
     if importlib.util.find_spec("pint") is None:
         return None
     registry = _registry()

@@ -42,7 +42,6 @@ _CALL = "(double t, const double *x, const double *p, const double *m, double *o
 
 
 def length_constants(content: Content) -> dict[str, str]:
-    """Return the constant of each length by name."""
     words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
     return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
 
@@ -57,7 +56,6 @@ def array_expressions(content: Content, array: str, table: str) -> list[str]:
 
 
 def header_of(content: Content, build: str) -> str:
-    """Return declarations, constants, and instructions for use."""
     guard, total = f"{content.name.upper()}_H", length_constants(content)
     parts = ["\n".join(["/*", *(f" * {line}".rstrip() for line in _usage(content, build, total)), " */", ""])]
     parts += [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
@@ -84,7 +82,6 @@ def header_of(content: Content, build: str) -> str:
 
 
 def _constant(content: Content, table: str, entry: Entry) -> str:
-    """Return the constant for an entry's index; "" if there is none."""
     letter = _LETTERS.get(table)
     return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
 
@@ -99,7 +96,6 @@ def enumeration(content: Content, table: str, total: str) -> str:
 
 
 def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
-    """Return the lines of the opening comment: the content, and how to use it."""
     n, model = content.name, comment_safe(content.system.name)
     lines = _USAGE.format(n=n, model=model, build=build, total=total).splitlines()
     phrases = Phrases(
@@ -117,7 +113,6 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
 
 
 def _declarations(content: Content, total: dict[str, str]) -> str:
-    """Return prototypes and tables."""
     n = content.name
     prototypes = (
         ("rates", "out: dx/dt", "states"),
@@ -237,7 +232,6 @@ def c_functions(
 
 
 def argument_names(signature: Sequence[str]) -> list[str]:
-    """Return the names of parameters, as a call passes them."""
     return [parameter.rpartition(" ")[2].lstrip("*") for parameter in signature]
 
 
@@ -368,7 +362,6 @@ def _source(content: Content, build: str) -> str:
 
 
 def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
-    """Return the function that calls one of several functions by index."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
     lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")

@@ -36,7 +36,6 @@ def to_casadi(model: Compilable, routine: str = "rates") -> Any:
 
 
 def casadi_forms() -> dict[str, Callable[..., Any]]:
-    """Return the CasADi form of each operation."""
     import casadi
 
     def searchsorted(u: Any, points: list[Any]) -> Any:

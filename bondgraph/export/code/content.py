@@ -70,7 +70,6 @@ class Entry:
 
     @property
     def comment(self) -> str:
-        """Return name, shape, unit and remark as text."""
         size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
         return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())
 
@@ -197,7 +196,6 @@ class Content:
 
     @property
     def tables(self) -> dict[str, tuple[Entry, ...]]:
-        """Return the entries of each array by name."""
         return {
             "states": self.x,
             "parameters": self.p,
@@ -263,7 +261,6 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
 
 
 def transition_text(system: System, event: LoweredTransition) -> str:
-    """Return a description of a transition: the automaton and its states before and after."""
     states = list(system.modes.values())[event.slot][0]
     return f"{event.automaton}: {states[event.source]} to {states[event.target]}"
 
@@ -282,7 +279,6 @@ def _checked(compiled: Compiled, name: str | None) -> str:
 
 
 def _valued(system: System, names: Sequence[str]) -> list[tuple[str, tuple[int, ...], str, str]]:
-    """Return name, shape and unit of values, and a remark with at most two aliases of each."""
     aliases: dict[str, list[str]] = {}
     for alias, target in system.aliases.items():
         if ":" not in alias and not alias.startswith("-"):
@@ -332,7 +328,6 @@ class Phrases:
 
 
 def event_notes(content: Content, phrases: Phrases) -> list[str]:
-    """Return lines on the events, impulses, clocks and algebraic loops of a model, if any."""
     lines: list[str] = []
     for paragraph, items in _paragraphs(content, phrases):
         lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]
@@ -346,7 +341,6 @@ def comment_safe(words: str) -> str:
 
 
 def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[str]]]:
-    """Yield paragraphs, each with its transitions, clocks or loops."""
     if content.system.events:
         fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
         yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)

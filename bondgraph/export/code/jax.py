@@ -53,7 +53,6 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
 
 
 def _written_out(source: SelfContained) -> Callable[..., Any]:
-    """Return the steps as JAX operations."""
     import jax.numpy as jnp
 
     forms = jax_forms()
@@ -114,7 +113,6 @@ def _host(kernel: Kernel, sizes: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def jax_forms() -> dict[str, Callable[..., Any]]:
-    """Return the JAX form of each operation."""
     import jax.numpy as jnp
 
     def take(index: Any, values: list[Any]) -> Any:

@@ -91,7 +91,6 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
 
 
 def _functions(content: Content) -> dict[str, str]:
-    """Return the source of each function of the package."""
     lengths = {word: count(entries) for word, entries in content.tables.items()}
     files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
     for word, meaning in _RESULTS.items():
@@ -120,7 +119,6 @@ def _functions(content: Content) -> dict[str, str]:
 
 
 def _contents(content: Content) -> str:
-    """Return the help text of the package: its contents, and how to use it."""
     n = content.name
     phrases = Phrases(
         first=1,
@@ -179,7 +177,6 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    """Return the functions into which a routine is split, and the lines that fill `out`."""
     bodies, room = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )
@@ -220,7 +217,6 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str) -> str:
-    """Return a function that calls one of several functions by its index k."""
     texts, lines = [], ["switch k"]
     for k, steps in routines.items():
         functions, calls = _parts(f"{name}_{k + 1}", steps)

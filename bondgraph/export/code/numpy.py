@@ -46,7 +46,6 @@ _RESULTS = {
 
 _USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
 _HELPERS = Path(__file__).with_name("numpy_helpers.txt").read_text(encoding="utf-8")
-"""Class and functions that every module contains."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,6 @@ def _source(content: Content) -> str:
 
 
 def _usage(content: Content) -> list[str]:
-    """Return lines of the module's docstring: its contents, and how to use it."""
     usage = _USAGE.format(n=content.name, model=comment_safe(content.system.name)).splitlines()
     return [*usage, *event_notes(content, _PHRASES)]
 
@@ -149,7 +147,6 @@ def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
-    """Return functions of a routine, and the arguments that `_run` needs for them."""
     bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
     texts = [
         "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])

@@ -100,7 +100,6 @@ class _Part:
         return self.lines
 
     def value(self, a: int) -> str:
-        """Return step `a` as a number."""
         text = self.texts.get(a)
         if text is None:
             step = self.program.steps[a]
@@ -116,7 +115,6 @@ class _Part:
         return text
 
     def truth(self, a: int) -> str:
-        """Return step `a` as a condition."""
         inside = a >= self.first and self.program.steps[a][0] in op.CONDITIONS
         return f"c{a}" if inside else self.dialect.as_condition.format(v=self.value(a))
 
@@ -137,7 +135,7 @@ class _Part:
         self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, which is defined before its first use."""
+        """Return the name of a table, and define the table at its first use."""
         name = f"table{a}"
         if a not in self.texts:
             code, first, *rest = self.program.steps[a]

@@ -60,7 +60,6 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
     steps: list[tuple[Any, Any]] = []
 
     def named(position: int) -> None:
-        """Give a step its own symbol."""
         condition = code.steps[position][0] in op.CONDITIONS
         symbol = sympy.Symbol(f"c{position}") if condition else sympy.Symbol(f"v{position}", real=True)
         steps.append((symbol, values[position]))
@@ -110,7 +109,6 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
 
 
 def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]]) -> Any:
-    """Return a number, a symbol, or the tuple of a table."""
     if kind in (op.CONSTANT, op.TABLE):
         return _number(arguments[0]) if kind == op.CONSTANT else tuple(map(_number, table_values((kind, *arguments))))
     block, first, *count = arguments
@@ -118,7 +116,6 @@ def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]])
 
 
 def _number(value: float) -> Any:
-    """Return an integer exactly, any other number to full precision."""
     if not np.isfinite(value):
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
     return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
@@ -293,7 +290,6 @@ def _labels(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], dict[Any, str]]:
-    """Return a symbol for every number of each block, and the names and units of the symbols."""
     t = sympy.Symbol("t", real=True)
     blocks, names, units, taken = [(t,)], {t: "time"}, {t: "s"}, list(BLOCKS)
     for entries in (content.x, content.p, content.m):

@@ -23,7 +23,6 @@ from bondgraph.errors import refusal
 from bondgraph.export.fmi.source import LIBRARY, MODEL
 
 HOST = "host"
-"""Name of the platform of this machine."""
 _FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunction-sections", "-g0", "-w")
 
 
@@ -47,13 +46,11 @@ PLATFORMS = {
         Platform("aarch64-darwin", "aarch64-darwin", "dylib", "aarch64-macos"),
     )
 }
-"""Platforms by name."""
 _SYSTEMS = {"Linux": "linux", "Windows": "windows", "Darwin": "darwin"}
 _PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
 
 
 def this_platform() -> Platform | None:
-    """Return the platform of this machine; None if it is unknown."""
     return PLATFORMS.get(f"{_PROCESSORS.get(platform.machine())}-{_SYSTEMS.get(platform.system())}")
 
 

@@ -50,13 +50,11 @@ class UnitContent:
 
 
 def description(unit: UnitContent, variables: Sequence[ModelVariable], version: int) -> bytes:
-    """Return modelDescription.xml of a `version`, 2 or 3."""
     root = _of_version_2(unit, variables) if version == 2 else _of_version_3(unit, variables)
     return document(root)
 
 
 def document(root: Xml.Element) -> bytes:
-    """Return an element as an XML document."""
     Xml.indent(root)
     return Xml.tostring(root, encoding="UTF-8", xml_declaration=True) + b"\n"
 
@@ -171,7 +169,6 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
 
 
 def _units(root: Xml.Element, variables: Iterable[ModelVariable]) -> set[str]:
-    """Add the definitions of the units that apply to whole variables; return their names."""
     names = sorted({each.unit for each in variables if each.unit not in ("", "1") and not set(",;") & set(each.unit)})
     if names:
         definitions = Xml.SubElement(root, "UnitDefinitions")

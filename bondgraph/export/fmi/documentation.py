@@ -52,8 +52,11 @@ def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable
 
 
 def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[float, float]]:
-    """Return parameters with a range for a slider: inputs first, then other tunable parameters, each from half to twice its
-    value, or from -1 to 1 for an input that is zero. Matrices have no sliders."""
+    """Return the ranges of at most `MOST_SLIDERS` sliders: inputs first, then other tunable parameters, each from half to twice
+    its value, or from -1 to 1 for an input that is zero.
+
+    Matrices, and other parameters that are zero, have no sliders.
+    """
     settable = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability != "constant"]
     every = [each for each in settable if len(each.shape) < 2]
     ranges = dict[str, tuple[float, float]]()

@@ -31,7 +31,6 @@ class Partials:
 
 
 def partials_of(system: System, variables: Iterable[ModelVariable]) -> Partials:
-    """Return the partial derivatives of a system's rates and outputs with respect to its states and inputs."""
     traced = values_on_tape(system)
     tape, blocks, results = traced.context.tape, traced.context.inputs, outputs_of(traced)
     x, values = list(blocks["x"]), results["outputs"]

@@ -219,7 +219,6 @@ def model_source(
 
 
 def _sizes(variables: Iterable[ModelVariable]) -> str:
-    """Return the C function that returns the number of values of a reference."""
     cases = [f"    case {each.reference()}: return {each.size};\n" for each in variables if each.size != 1]
     return (
         "static size_t size_of_reference(uint32_t reference)\n{\n    switch (reference) {\n"
@@ -242,6 +241,5 @@ def _constants(variables: Iterable[ModelVariable]) -> str:
 
 
 def _c_text(text: str) -> str:
-    """Return a string as a C literal, with all bytes except plain characters in octal."""
     plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
     return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

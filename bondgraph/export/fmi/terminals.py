@@ -72,7 +72,6 @@ def driven(model: Compilable) -> Driven:
 
 
 def _behind(graph: Graph, port: str) -> tuple[str, Element | None]:
-    """Return the path and the element behind a port, through the ports of nested graphs."""
     (owner, name), prefix = graph.ports[port], ""
     while isinstance(owner, Graph) and owner.ports:
         prefix += f"{owner.name}."

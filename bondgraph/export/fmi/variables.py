@@ -175,7 +175,6 @@ def variables_of(
 
 
 def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
-    """Return the other names of each value."""
     further: dict[str, list[str]] = {}
     for alias in _shown(content.system.aliases):
         further.setdefault(content.system.aliases[alias], []).append(alias)

@@ -36,7 +36,6 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 Page = bool | Mapping[str, tuple[float, float]]
 """Choice of a page: True for default sliders, a mapping with the ranges of sliders, or False for no page."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
-"""Interface types that an FMU may support."""
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
 """Relative change of a parameter that reveals its effect on the start."""
@@ -183,14 +182,12 @@ def fmu(
 
 
 def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:
-    """Return the HTML of a page that simulates, with curves of the outputs whose components all have the same unit."""
     shown = [each.name for each in variables if each.causality == "output" and not set(",;") & set(each.unit)]
     live = page if isinstance(page, Mapping) else slider_ranges(variables)
     return live_page(compiled, t_end=t_end, live=live, show=shown or None, **settings).text
 
 
 def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str], page: Page) -> None:
-    """Refuse invalid versions, kinds, platforms and pages."""
     if not isinstance(page, bool | Mapping):
         cure = 'page={"spring.stiffness": (10, 200)}, or True or False'
         raise refusal("E614", f"page={page!r} is not a table of ranges by name", cure, about=compiled.model.name)
@@ -233,7 +230,6 @@ def _deciding_starts(
 
 
 def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: DefaultExperiment, settings: Any) -> Scaling:
-    """Return the words of the image that depend on start, length and tolerance of the experiment."""
     x, p, m = start
     shared = {key: value for key, value in settings.items() if key != "samples"}
 
@@ -260,7 +256,6 @@ def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: Defau
 def _binaries(
     texts: Mapping[str, str], identifier: str, version: int, platforms: Sequence[str]
 ) -> tuple[list[tuple[str, str, bytes]], tuple[str, ...]]:
-    """Return (folder, ending, content) of each library, and the names of the platforms."""
     made = list[tuple[str, str, bytes]]()
     names = list[str]()
     for wanted in platforms:
@@ -280,7 +275,6 @@ def _binaries(
 
 
 def _build_description(identifier: str) -> bytes:
-    """Return buildDescription.xml of version 3.0."""
     root = Xml.Element("fmiBuildDescription", fmiVersion="3.0")
     configuration = Xml.SubElement(root, "BuildConfiguration", modelIdentifier=identifier)
     files = Xml.SubElement(configuration, "SourceFileSet", language="C99", compilerOptions="-ffp-contract=off")

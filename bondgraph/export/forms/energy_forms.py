@@ -120,12 +120,10 @@ def _symbols(names: tuple[str, ...]) -> list[Any]:
 
 
 def _momentum(velocity: str) -> str:
-    """Return the name of the momentum that belongs to a velocity: `arm.p[0]` for `arm.v[0]`."""
     path, _, local = velocity.rpartition(".")
     return f"{path}.p{local.removeprefix('v')}"
 
 
 def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
-    """Return the letters, including letters for momenta that are not states of the model."""
     momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
     return MappingProxyType(momenta | dict(mechanics.letters))

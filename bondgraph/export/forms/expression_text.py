@@ -67,12 +67,10 @@ class ExpressionWriter:
     first: Sequence[str] = ()
 
     def plain(self, expression: Any) -> str:
-        """Return an expression as one line of text."""
         ordered = self._ordered(self._worded(expression, str))
         return str(sympy.sstr(ordered, order="none" if ordered.is_Add else None, full_prec=False))
 
     def latex(self, expression: Any) -> str:
-        """Return LaTeX of an expression or a matrix."""
         names: dict[Any, str] = {}
 
         def label(words: str) -> str:
@@ -89,7 +87,6 @@ class ExpressionWriter:
         return str(sympy.latex(ordered, symbol_names=names, order=order, full_prec=False))
 
     def _worded(self, expression: Any, label: Any) -> Any:
-        """Replace conditions on modes by the names of states."""
         if expression.is_Matrix:
             return expression.applyfunc(lambda entry: self._worded(entry, label))
         swapped = {}
@@ -138,5 +135,4 @@ def latex_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any
 
 
 def aligned(lines: Iterable[str]) -> str:
-    """Return an `align*` environment of these lines."""
     return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}\n"

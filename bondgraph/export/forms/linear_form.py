@@ -85,8 +85,8 @@ def linear_equations(
     ----------
     model, part, numbers, outputs, modes, varying : as for `state_equations`.
 
-    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement; and the
-    errors of `state_equations`.
+    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or a block
+    is sampled; and the errors of `state_equations`.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
@@ -165,7 +165,6 @@ def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
 
 
 def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
-    """Add the expressions that are defined under these names to the values."""
     todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
     wanted = names | todo
     while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:

@@ -278,7 +278,6 @@ def _gradient(energy: Any, names: tuple[str, ...]) -> Any:
 
 
 def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the entries of vectors on one line."""
     shown = {letter: r",\, ".join(letter_of(letters, name) for name in names) for letter, names in vectors.items() if names}
     written = (rf"{letter} = \left[{entries}\right]" for letter, entries in shown.items())
     return "&" + r", \quad ".join(written)

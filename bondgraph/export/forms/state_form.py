@@ -106,8 +106,6 @@ def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list
 
 
 def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
-    """Return one expression for all combinations."""
-
     def holds(combination: Modes) -> Any:
         return sympy.And(*(sympy.Eq(symbol_of(system, mode), k) for mode, k in combination))
 
@@ -118,8 +116,6 @@ def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
 
 
 def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
-    """Return the cases with a description of their modes."""
-
     def words(combination: Modes) -> str:
         return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
 
@@ -240,8 +236,6 @@ def state_equations(
 
 @dataclass(frozen=True)
 class _Request:
-    """Requested values of a system, and its known values."""
-
     system: System
     stages: Stages
     known_values: Mapping[str, Any]

@@ -72,13 +72,11 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
 
 
 def _short(states: Sequence[str]) -> list[str]:
-    """Return the labels of boxes: long names without their middle, if they remain distinct."""
     short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
     return short if len(set(short)) == len(states) else list(states)
 
 
 def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
-    """Place the boxes, with enough space between neighbours for the labels."""
     order = in_order(len(names), start, arrows)
     half = [max(text_width(name, NAME_SIZE) / 2 + 8.0, 16.0) for name in names]
     x = {order[0]: half[order[0]] + 2.0}
@@ -102,7 +100,6 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """Return the arrow from state a to b: straight between neighbours, and offset if another arrow leads back."""
     top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
@@ -119,7 +116,9 @@ def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) ->
 
 
 def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
-    """Return the order of states from left to right with the shortest arrows, preferably with the initial state first."""
+    """Return the order of states from left to right with the shortest arrows, preferably with the initial state first; more
+    than `MAX_PERMUTED` states keep their order after the initial state.
+    """
     plain = (start, *(k for k in range(count) if k != start))
     if count > MAX_PERMUTED:
         return plain
@@ -149,7 +148,6 @@ def _line(d: str) -> str:
 
 
 def _head(tip: Point, along: Point) -> str:
-    """Return the head of an arrow that points along a unit vector."""
     base = (tip[0] - 6.0 * along[0], tip[1] - 6.0 * along[1])
     corners = (tip, *((base[0] - s * 2.6 * along[1], base[1] + s * 2.6 * along[0]) for s in (1.0, -1.0)))
     return f'<path d="M{" L".join(f"{x:.1f},{y:.1f}" for x, y in corners)} Z" fill="{COLOURED.ink}" stroke="none"/>'
@@ -174,21 +172,18 @@ def _end(x: float, bottom: float, label: str) -> str:
 
 
 def _loop(x: float, top: float, label: str) -> str:
-    """Return an arrow from a state to itself, above it."""
     d = f"M{x - 4.0:.1f},{top:.1f} Q{x - 8.0:.1f},{top - 12.0:.1f} {x:.1f},{top - 12.0:.1f} "
     d += f"Q{x + 7.0:.1f},{top - 12.0:.1f} {x + 5.0:.1f},{top - 4.0:.1f}"
     return _line(d) + _head((x + 4.0, top), (-0.24, 0.97)) + _label(x + 9.0, top - 8.0, label, "start")
 
 
 def _straight(left: float, right: float, y: float, label: str, under: bool) -> str:
-    """Return an arrow to the neighbour."""
     towards = 1.0 if right > left else -1.0
     line = _line(f"M{left:.1f},{y:.1f} L{right - 5.0 * towards:.1f},{y:.1f}") + _head((right, y), (towards, 0.0))
     return line + _label((left + right) / 2, y + (6.5 if under else -6.5), label, "middle")
 
 
 def _arc(x: float, to: float, edge: float, height: float, label: str) -> str:
-    """Return an arrow past other states, from the edge of a box to the edge of another, at this height."""
     run, side = min(abs(to - x) / 2, 20.0) * (1.0 if to > x else -1.0), 1.0 if height > edge else -1.0
     d = f"M{x:.1f},{edge:.1f} Q{x + run / 2:.1f},{height:.1f} {x + run:.1f},{height:.1f} "
     d += f"L{to - run:.1f},{height:.1f} Q{to - run / 2:.1f},{height:.1f} {to - run / 8:.1f},{edge + side * 5.0:.1f}"

@@ -30,7 +30,6 @@ LITERATURE = {
 
 
 def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
-    """Return counts, and the kinds of equations of the model."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
     counted = {
@@ -61,7 +60,6 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
 
 
 def conventions(system: System, has_functions: bool, alike: Sequence[Branch], blocks: Sequence[Block]) -> list[Block]:
-    """Return the notation that occurs in these blocks."""
     written = repr(blocks)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [

@@ -55,7 +55,7 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
-    """Return the figure, whose elements have the numbers of their sections."""
+    """Return the figure, whose elements have the numbers of their sections, or a sentence if there are more than `MAX_BOXES`."""
     model = compiled.model
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
@@ -93,7 +93,6 @@ MAX_EQUATIONS = 1500
 
 
 def paper_of(compiled: Compiled, digits: int) -> Paper:
-    """Return the content of a model's document."""
     system, model = compiled.system, compiled.model
     parts = parts_of(model)
     tree = branches(system, model, parts)
@@ -175,7 +174,6 @@ class _Body:
         return Numbered(str(self.count), latex, lead, source)
 
     def branch(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of a part, or of several equal parts."""
         if not branch.index:
             return self.part(branch, writer)
         renamed: dict[str, str] = {}
@@ -201,7 +199,6 @@ class _Body:
         return [*blocks[:start], Paragraph(remark), *blocks[start:], *table]
 
     def part(self, branch: Branch, writer: Writer) -> list[Block]:
-        """Return the blocks of one part: the equations of an element, the table of an automaton, the parts of a graph."""
         first = branch.members[0]
         number = writer.letters.number(first.number)
         if first.parts:
@@ -241,7 +238,6 @@ class _Body:
         return not set(statement.outs) <= self.hidden and not is_needless(statement) and not empty
 
     def balance(self, writer: Writer) -> list[Block]:
-        """Return the power balance, which gives the change of the stored energy."""
         system = self.compiled.system
         if not system.energies:
             return []
@@ -256,7 +252,6 @@ class _Body:
 
 
 def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> list[Block]:
-    """Return the head of a function with its note, then its equations; `noted`, the lines of notes so far, is extended."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
@@ -284,7 +279,6 @@ _MAX_LINE = 60.0
 
 
 def _packed(lines: Iterable[str]) -> list[str]:
-    """Join successive short equations."""
     packed: list[str] = []
     free = 0.0
     for line in lines:
@@ -299,7 +293,6 @@ def _packed(lines: Iterable[str]) -> list[str]:
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """Join adjacent blocks of equations."""
     out: list[Block] = []
     for block in blocks:
         if isinstance(block, Equations) and out and isinstance(out[-1], Equations):
@@ -321,7 +314,6 @@ def _kind(model: Model, path: str) -> str:
 Style = Literal["latex", "markdown", "typst"]
 
 STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
-"""Document style -> its writer."""
 
 
 def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFICANT) -> str:

@@ -75,7 +75,6 @@ class Writer:
         return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(parts.remarks))
 
     def right(self, statement: Statement) -> str:
-        """Return the right-hand side of a statement: its formula, or a function that is defined elsewhere."""
         operation = statement.op
         if operation is NEGATE and statement.args[0].endswith(ALONG_ARROW):
             return f"-{self.right(self.producer[statement.args[0]])}"
@@ -122,7 +121,6 @@ class Writer:
         return self.definitions.of(statement.op, self._shapes(statement), arguments, results)
 
     def _one_of(self, letter: str, each: Sequence[str]) -> str:
-        """Return a name for a term that differs from part to part."""
         assert self.alike is not None
         for name, texts in self.alike.differs.items():
             if texts == tuple(each):
@@ -140,12 +138,10 @@ class Writer:
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
-        """Return the condition that an automaton is in one of these states."""
         names, states = self.letters[mode], self.system.modes[mode][0]
         return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
     def slope(self, name: str) -> str:
-        """Return the time derivative of a value."""
         return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
 
     def implicit(self, unknown: Unknown) -> list[str]:

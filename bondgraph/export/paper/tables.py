@@ -33,7 +33,6 @@ def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def parameters(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
-    """Return every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
@@ -44,7 +43,6 @@ def parameters(compiled: Compiled, letters: Letters, units: Mapping[str, str], d
 
 
 def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digits: int) -> list[Block]:
-    """Return every state with its start value and its rate."""
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
     start = {state.name: x[system.places[state.name].start : system.places[state.name].stop] for state in system.states}
@@ -111,7 +109,6 @@ def _symbol(letters: Letters, first: str) -> Words:
 
 
 def _local(letters: Letters, first: str, name: str) -> str:
-    """Return the letter of a value next to the letter of a state."""
     around = {index for index, _ in letters.ranges(first)}
     return letters.general(name) if around and letters.first(name) == name else letters[name]
 
@@ -121,7 +118,6 @@ def _name(first: str, names: Sequence[str]) -> Words:
 
 
 def _unit(unit: str) -> Words:
-    """Return a unit with superscript exponents."""
     if not unit:
         return (UNKNOWN,)
     return tuple(
@@ -137,7 +133,6 @@ def _place(letters: Letters, name: str) -> list[int]:
 
 
 def _several(values: Sequence[Any], digits: int) -> Words:
-    """Return the value of one part, or the values in several parts, written once if they do not differ."""
     texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{plural(np.size(values[0]), 'number')}",)
@@ -147,7 +142,6 @@ def _several(values: Sequence[Any], digits: int) -> Words:
 
 
 def _number(value: Any, digits: int) -> str:
-    """Return a number, an array row by row, or the diagonal of a diagonal matrix."""
     numbers = np.asarray(value, dtype=float)
     if numbers.ndim == 0:
         return number(float(numbers), digits).latex

@@ -121,8 +121,9 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run to the end, or to a transition that ends the run. Return the method by which machine code reaches this point, the
-    number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
+    """Run to the end, or to a transition that ends the run; return the method by which machine code reaches this point, the
+    number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s.
+    """
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -143,13 +144,11 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
 
 
 def _has_asked(settler: EventHandler) -> bool:
-    """Return True if an event of the run needed a decision on simultaneous collisions."""
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 
 
 def _is_terminal(settler: EventHandler, status: Status) -> bool:
-    """Return True if a transition has ended the run."""
     return status == Status.EVENT_ENDS and settler.table["outcome"] == EventOutcome.TERMINAL
 
 
@@ -168,7 +167,6 @@ def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
 
 
 def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
-    """Refuse runs that need Python, and models whose code has loops."""
     program, here = compiled.program, "`simulate`, which uses Python"
     if not program.is_machine_code:
         why = "its formulas are evaluated by NumPy, not by machine code"

@@ -51,7 +51,6 @@ class FunctionNames:
 
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
-    """Return the names of functions for an image with these calls."""
     of_calls = {name: prefix + with_letter(name) for name in dict.fromkeys(calls)}
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
 
@@ -67,7 +66,6 @@ def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
 
 
 def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
-    """Return the source of procedures, and the names of the rules and lookups that they need."""
     rule_names = {f"{prefix}i_{rule}" for rule in _RULES}
     lookups = {f"{prefix}i_{name}" for name in C_LOOKUPS}
     text = source_text(procedures, statics=rule_names | lookups, prefix=prefix)

@@ -179,7 +179,6 @@ void {n}_outputs({n}_memory *memory, int sample, double *out);
 
 
 def _constants(prefix: str, values: Mapping[str, tuple[int, str]]) -> str:
-    """Return the lines of an enum: constants with their values and meanings."""
     last = list(values)[-1]
     return "\n".join(
         f"    {prefix}_{word} = {value}{',' * (word != last)} /* {text} */" for word, (value, text) in values.items()
@@ -191,7 +190,6 @@ def _at_least_one(count: int) -> int:
 
 
 def source_file(run: RunContent) -> str:
-    """Return the source file."""
     n = run.content.name
     names = function_names(f"{n}_", (name for _, name in run.image.calls), run.has_events)
     runtime, needed = runtime_text(run.method, names)
@@ -247,7 +245,6 @@ static void {n}_load(char *block)
 
 
 def _interface_text(run: RunContent, names: FunctionNames, kernels: set[str]) -> str:
-    """Return the functions of the header, and the times of the samples."""
     n, upper, image, modes = run.content.name, run.content.name.upper(), run.image, run.program.modes
     same = np.array_equal(run.times, run.dates)
     since = f"{n}_times" if same else f"{n}_since"

@@ -16,8 +16,6 @@ _HEAD = 8
 
 
 class _Reader:
-    """Reader of bytes from a given position onwards."""
-
     def __init__(self, content: bytes, place: int = 0):
         self.content, self.place = content, place
 
@@ -68,7 +66,6 @@ def _sections(binary: bytes) -> list[tuple[int, bytes]]:
 
 
 def _functions(sections: Iterable[tuple[int, bytes]]) -> dict[str, int]:
-    """Return the indices of the functions that an object defines, by name."""
     indices = {}
     for kind, body in sections:
         reader = _Reader(body)
@@ -111,7 +108,6 @@ def with_exports(code: bytes, exported: Iterable[str]) -> bytes:
 
 
 def imported_functions(module: bytes) -> Iterator[str]:
-    """Yield the names of the functions that a module imports."""
     for kind, body in _sections(module):
         reader = _Reader(body)
         for _ in range(reader.number() if kind == _IMPORT else 0):

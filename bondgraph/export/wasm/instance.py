@@ -147,7 +147,6 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
 
 
 def _starts(row: RowLayout) -> dict[str, int]:
-    """Return the columns at which the states and modes before and after an event begin in its row."""
     sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
     return {name: side.start for name, side in sides.items()}
 
@@ -163,7 +162,6 @@ def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
 
 
 def _words(run: RunContent) -> dict[str, int]:
-    """Return the words of the image that the script reads or writes, by name."""
     image, words = run.image, {"table": run.image.tables["integrator"][0], **run.image.arrays}
     fields = {"integrator": ("steps", "t", "written", "budget", "tried"), "events": ()}
     fields["events"] = ("all_held", "held_rows", "logged", "log", "events_left", "outcome", "suspect") if run.has_events else ()
@@ -172,7 +170,6 @@ def _words(run: RunContent) -> dict[str, int]:
 
 
 def _times(times: np.ndarray) -> dict[str, Any]:
-    """Return sample times for the script: count, step and end if they are equidistant, else packed numbers."""
     count = len(times)
     for step in (float(times[1] - times[0]), float(times[-1]) / (count - 1)) if count > 1 else ():
         if np.array_equal(times[:-1], step * np.arange(count - 1)):
@@ -191,7 +188,6 @@ def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
 
 
 def _with_tables(words: np.ndarray, tables: Mapping[str, bytes], stack: int) -> tuple[np.ndarray, dict[str, int]]:
-    """Append tables to the words; return all words, and the addresses of the tables by name."""
     addresses, parts = dict[str, int](), [words]
     for name, content in tables.items():
         addresses[name] = stack + 8 * sum(map(len, parts))

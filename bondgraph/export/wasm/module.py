@@ -25,7 +25,6 @@ from bondgraph.run.batch.image import solver_libraries
 from bondgraph.run.steppers.method import Method
 
 TRIPLE = "wasm32-unknown-unknown"
-"""LLVM target."""
 OF_SOLVER = ("begin_run", "advance_run", "run")
 """Procedures of a solver that begin a run, advance it, and advance it with events."""
 INTERPRETER = ("interpret", "step_")
@@ -61,7 +60,6 @@ def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") 
 
 
 def _object(texts: Sequence[str], exported: Collection[str], features: str) -> bytes:
-    """Return the object file of a module."""
     llvm, module = binding(), cast(Any, None)
     machine = cross_target(TRIPLE).create_target_machine(features=features, opt=2, reloc="pic")
     for text in texts:
@@ -151,7 +149,6 @@ def multiply_add_modules() -> tuple[bytes, bytes]:
 
 @functools.cache
 def _elementary_text() -> str:
-    """Return the LLVM IR of the elementary functions, for one number."""
     functions = module_text(translate(list(ELEMENTARY.values())))
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
     entries = [_entry(name, function) for name, function in ELEMENTARY.items()]

@@ -30,7 +30,6 @@ from screws.names import similar_names
 MOST_PANELS = 4
 """Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
-"""Style of a page inside a notebook."""
 REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
 
 
@@ -125,7 +124,6 @@ Panel = Sequence[tuple[str, Slot]]
 
 
 def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
-    """Return the quantities of each panel. Raises `ModelError` E623."""
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
         plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
@@ -161,13 +159,11 @@ def _invisible(model: str, *names: str, why: str) -> ModelError:
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
-    """Yield the names of a quantity's scalars."""
     for index in np.ndindex(slot.shape):
         yield f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Return the data of each panel for the script: unit, and curves with their columns."""
     columns = itertools.count()
     return [
         {
@@ -179,7 +175,6 @@ def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
 
 
 def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
-    """Return the columns of a run that is replayed."""
     columns = [result[word].reshape(len(result.t), -1).T for panel in panels for word, _ in panel]
     return {"t": result.t.tolist(), "columns": nonfinite_to_null(np.vstack(columns).tolist())}
 
@@ -224,7 +219,6 @@ def _seen(unit: str) -> str:
 
 
 def _filled(title: str, data: str) -> str:
-    """Return the HTML of a page."""
     style = page_part("page.css") + page_part("sliders.css")
     filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": page_part("inflate.js"), "DATA": data}
     return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], page_part("page.html"))

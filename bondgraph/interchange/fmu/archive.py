@@ -85,7 +85,6 @@ def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
 
 
 def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:
-    """Return the entry with the library for this platform."""
     system, ending, of_version_2 = _SYSTEMS.get(sys.platform, (sys.platform, ".so", sys.platform))
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = f"{machine}-{system}" if description.version == 3 else of_version_2

@@ -110,7 +110,6 @@ class FmuInstance:
             raise self.failed(f"fails in {name} with status {status}", self.start)
 
     def _made(self) -> int | None:
-        """Instantiate the FMU; return the address of the instance."""
         version, flag, description, said = self._version, _FLAG[self._version], self._archive.description, self._said
 
         def hear(status: int, message: bytes | None) -> None:
@@ -137,7 +136,6 @@ class FmuInstance:
         return made
 
     def free(self) -> None:
-        """Free the instance through its library."""
         if self._component:
             self._free(self._component)
             self._component = c_void_p()
@@ -147,7 +145,6 @@ class FmuInstance:
 
 
 def _arrays(version: int, variables: Sequence[FmuVariable]) -> tuple[Any, Any]:
-    """Return C arrays of the references and values of variables of one type."""
     count = len(variables)
     return (c_uint32 * count)(*(each.reference for each in variables)), (_TYPES[version][variables[0].type_name] * count)()
 

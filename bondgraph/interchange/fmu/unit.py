@@ -15,7 +15,6 @@ from bondgraph.run.program.library_code import VariableGroup
 from screws.names import similar_names
 
 _MOST_LISTED = 8
-"""Maximum number of names in a message."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,6 @@ class FmuUnit:
 
     @property
     def version(self) -> int:
-        """Version of the FMI standard."""
         return self.archive.description.version
 
     @property
@@ -92,7 +90,6 @@ def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], p
 
 
 def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
-    """Return variables by name; raise E691 for unknown names and for other causalities."""
     there = archive.description.variables
     if isinstance(names, str):
         title = f"{argument} are {names!r}, not a list of names"

@@ -70,7 +70,6 @@ class Arithmetic:
     None, count), ("entry", indices)."""
 
     def __call__(self, *values: Any) -> Any:
-        """Return the value of the formula for these values of its arguments."""
         stack: list[Any] = []
         for word, content, *count in self.steps:
             if word == "argument":
@@ -119,7 +118,6 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
 
 
 def _tree(text: str) -> ast.expr:
-    """Return the syntax tree of an expression; refuse characters that arithmetic does not use."""
     if len(text) > LONGEST:
         raise InvalidFormula(f"it has {plural(len(text), 'character')}; the limit is {LONGEST}")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]
@@ -173,7 +171,6 @@ def _refused(node: ast.AST) -> str:
 
 
 def _indices(index: ast.expr) -> int | tuple[int, ...]:
-    """Return the indices in brackets, as in q[0] or M[0, 1]."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     numbers = [entry.value for entry in entries if isinstance(entry, ast.Constant) and type(entry.value) is int]
     if len(numbers) != len(entries) or len(numbers) not in (1, 2) or max(numbers) >= 1000:
@@ -198,7 +195,6 @@ def _is_power(node: ast.AST) -> bool:
 
 
 def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
-    """Return the step of a node whose operands are on the stack."""
     match node:
         case ast.Constant(value) if type(value) in (int, float):
             return ("number", value)

@@ -91,7 +91,6 @@ def yaml_document(text: str, file: str) -> Document:
 
 
 def _cure_of(title: str) -> str:
-    """Return a cure for an error from the YAML parser."""
     cures = {
         "start any token": "spaces instead of tabs; quotes around a string",
         "appears twice": _OTHER_NAME,
@@ -165,7 +164,6 @@ class _Reader:
         return path
 
     def _plain(self, text: str, line: int) -> Any:
-        """Return a scalar without quotes."""
         if text in _WORDS:
             return _WORDS[text]
         if not _NUMBER.fullmatch(text):

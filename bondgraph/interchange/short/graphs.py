@@ -60,7 +60,6 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
 
 
 def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
-    """Return a nested graph, with its ports and the signals that it exports."""
     document = reader.document
     raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
     graph = Graph(name)
@@ -79,7 +78,6 @@ def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
 
 
 def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> list[Problem]:
-    """Add the elements, automata and bonds of a mapping to a graph; return their problems."""
     document, within, problems = reader.document, reader.within, list[Problem]()
     for name, described in content["elements"].items():
         made = reader.element(name, described)
@@ -162,7 +160,6 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
 
 
 def _node(graph: Graph, end: str) -> Part | PortRef | None:
-    """Return the part with this name, or the port for "name.port"; None if there is none."""
     if end in graph.parts:
         return graph.parts[end]  # type: ignore[return-value]
     owner, _, port = end.rpartition(".")

@@ -105,7 +105,6 @@ class ElementReader:
     """Path of the graph whose elements are read, ending with a dot."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
-        """Build an element from its name and its entry in the file."""
         path = f"{self.within}elements.{name}"
         kind, described = next(iter(content.items())) if isinstance(content, Mapping) and len(content) == 1 else (content, {})
         if not isinstance(kind, str):
@@ -133,7 +132,6 @@ class ElementReader:
         return self._made(path, name, kind, lambda: maker(name, **self._arguments(f"{path}.{kind}", kind, described)))
 
     def automaton(self, name: str, content: Any) -> Automaton | tuple[Problem, ...]:
-        """Return an automaton: its states, and its transitions with guards as formulas of signals."""
         path = f"{self.within}automata.{name}"
 
         def made() -> Automaton:
@@ -179,7 +177,6 @@ class ElementReader:
     def _of_value(
         self, name: str, path: str, kind: str, maker: Maker, takes: Sequence[inspect.Parameter], value: Any
     ) -> Element | Graph:
-        """Return an element from one value, its first argument after the name."""
         first = takes[0] if takes else None
         if first is None or first.kind is first.KEYWORD_ONLY:
             words = ", ".join(each.name for each in takes[:8])
@@ -191,7 +188,6 @@ class ElementReader:
         return maker(name, **self._arguments(f"{path}.{kind}", kind, {first.name: value}))
 
     def _arguments(self, path: str, kind: str, described: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keyword arguments; formulas become functions of their variables, the parameters and the signals."""
         formulas, arguments = FORMULAS.get(kind, {}), dict[str, Any]()
         texts = {word: text for word, text in described.items() if word in formulas and _is_formula(kind, text)}
         for word, value in described.items():
@@ -229,7 +225,6 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula that a text describes; raise E634 if it is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)
@@ -239,7 +234,6 @@ class ElementReader:
             raise self._error("E634", path, f'the formula "{shown}" is invalid: {error}', cure) from None
 
     def _block(self, name: str, path: str, described: Any) -> Element:
-        """Return a signal block; its equations map names of results to formulas."""
         path = f"{path}.Block"
         self._need_keys(path, described, ("equations",), BLOCK_KEYS[1:])
         inputs, equations = dict(described.get("inputs") or {}), described["equations"]
@@ -270,7 +264,6 @@ class ElementReader:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
-        """Raise E632 if one of these values is not a string."""
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'

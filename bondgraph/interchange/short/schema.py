@@ -49,7 +49,6 @@ def _object(properties: Mapping[str, Any], required: tuple[str, ...]) -> dict[st
 
 
 def _arguments(kind: str, maker: Maker) -> dict[str, Any]:
-    """Return the schema of the value after a kind: its arguments, or only the first argument."""
     formulas = FORMULAS.get(kind, {})
     parameters = list(inspect.signature(maker).parameters.items())[1:]
     words = [word for word, takes in parameters if takes.kind is not takes.VAR_POSITIONAL]

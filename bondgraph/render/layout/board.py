@@ -36,10 +36,9 @@ class BoardTable(Table):
     """Edges with costs, boxes, and offsets of candidate cells.
 
     starts, incident: indices at which the edges of each node begin, and these edges. inside (boxes, nodes): 1 for the nodes of a
-    box; apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` offsets around a node, then `near` offsets
-    around the middle of its
-    neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, in
-    the cells (px, py) and (qx, qy).
+    box. apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` offsets around a node, then `near` offsets
+    around the middle of its neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under
+    examination, in the cells (px, py) and (qx, qy).
     """
 
     tails: Ints
@@ -95,14 +94,12 @@ class Board:
         self._memory = np.array([values.get(name, 0) for name in BoardTable.layout()], dtype=np.int64)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a procedure with this board, arrays and numbers, in machine code if LLVM is installed."""
         if have_llvm():
             passed = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
             return _functions()[function.__name__](address_of(self._memory), *passed)
         return function(self._table, *(_view(each.reshape(-1)) if isinstance(each, np.ndarray) else each for each in arguments))
 
     def _of_trials(self, function: Callable[..., None], trials: np.ndarray, length: int = 1) -> np.ndarray:
-        """Return the results (k, length) of a procedure for many drawings (k, n, 2)."""
         results = np.zeros((len(trials), length))
         self._call(function, np.ascontiguousarray(trials, dtype=float), len(trials), results)
         return results
@@ -121,12 +118,12 @@ class Board:
         return np.asarray(self.lower_bounds(trials) + self._of_trials(find_faults, trials)[:, 0])
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
-        """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node and every box only its own
-        nodes."""
+        """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node, every box only its own nodes,
+        and boxes do not overlap unless one is inside the other.
+        """
         return self._of_trials(find_valid, trials)[:, 0] > 0.0
 
     def total_cost(self, cells: np.ndarray) -> float:
-        """Return the total cost of a drawing (n, 2)."""
         return float(self.total_costs(cells[None])[0])
 
     def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
@@ -136,7 +133,6 @@ class Board:
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
-    """Return a contiguous copy of an array with 8-byte numbers."""
     return np.array(array, dtype=float if array.dtype.kind == "f" else np.int64).reshape(-1)
 
 
@@ -147,12 +143,10 @@ def _view(array: Any) -> memoryview:
 
 @build_once
 def machine_code() -> Library:
-    """Return costs and moves as machine code."""
     return compile_written(procedures)
 
 
 def procedures() -> list[Procedure]:
-    """Return the procedures of costs and moves."""
     return cold(translate(EXPORTED, [function.__name__ for function in EXPORTED]))
 
 
@@ -170,7 +164,7 @@ def _functions() -> dict[str, Any]:
 def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals) -> int:
     """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
 
-    Return the number of random numbers used: five for each free cell.
+    Return the number of random numbers used: five for each free cell, none at the temperature zero.
     """
     for g in range(b.boxes):
         find_span(b, cells, g, node)
@@ -207,7 +201,6 @@ def rounded(x: float) -> float:
 
 @inline
 def other_end(b: BoardTable, edge: int, node: int) -> int:
-    """Return the node at the other end of an edge."""
     return b.heads[edge] if b.tails[edge] == node else b.tails[edge]
 
 
@@ -235,7 +228,9 @@ def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
 
 
 def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
-    """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes."""
+    """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes and overlaps
+    no separate box.
+    """
     for m in range(b.nodes):
         if cells[2 * m] == x and cells[2 * m + 1] == y and m != node:
             return 0
@@ -273,7 +268,9 @@ def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
-    """Return 1 if every cell holds at most one node and every box only its own nodes."""
+    """Return 1 if every cell holds at most one node, every box only its own nodes, and boxes do not overlap unless one is
+    inside the other.
+    """
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:
@@ -384,7 +381,7 @@ def touches_of_edge(b: BoardTable, cells: Reals) -> float:
 
 @inline
 def touch(px: float, py: float, qx: float, qy: float, x: float, y: float) -> float:
-    """Return the depth to which the segment from p to q cuts into the ellipse around a node, 0 to 1."""
+    """Return how deep the segment from p to q cuts into a node's ellipse: 0 outside, 0.5 at its edge, 1 at its centre."""
     ax, ay, dx, dy = (px - x) / REACH_X, (py - y) / REACH_Y, (qx - px) / REACH_X, (qy - py) / REACH_Y
     along = smaller(larger(-(ax * dx + ay * dy) / larger(dx * dx + dy * dy, 1e-12), 0.0), 1.0)
     across, down = ax + along * dx, ay + along * dy

@@ -25,7 +25,6 @@ class Nesting:
 
 
 def nesting(sketch: Sketch) -> Nesting:
-    """Return the index sets of a sketch's boxes."""
     members = tuple(np.array(box.members) for box in sketch.boxes)
     around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(len(sketch.nodes)))
     paths = [f"{box.path}." for box in sketch.boxes]
@@ -100,5 +99,4 @@ def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def without_gaps(cells: np.ndarray) -> np.ndarray:
-    """Return cells with empty columns and rows removed."""
     return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)

@@ -22,7 +22,9 @@ from bondgraph.render.sketch import Box, Sketch
 
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """Return shortest distances between all nodes, (count, count); separate components are two steps apart."""
+    """Return shortest distances between all nodes, (count, count); the distance between separate components is half the largest
+    distance, plus 2.
+    """
     import networkx as nx
 
     graph = nx.MultiGraph()
@@ -65,7 +67,7 @@ def _unit(direction: np.ndarray) -> np.ndarray:
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
-    """Return positions (n, 2) that minimise sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
+    """Return positions (n, 2) after this many steps towards the minimum of the sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)
@@ -138,9 +140,9 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first (equal boxes once,
-    `cells_by_form`) and placed among the other nodes. Then all positions are improved; boxes stay unchanged inside or are
-    mirrored."""
+    """Return cells (n, 2) of all nodes: boxes directly inside the box `around` are laid out first (equal boxes once,
+    `cells_by_form`), and stay unchanged inside, or are mirrored, when all positions are improved.
+    """
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
@@ -162,7 +164,6 @@ def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str 
 
 
 def _flat(sketch: Sketch) -> np.ndarray:
-    """Return cells (n, 2) of a sketch with at most one box."""
     count, bonds = len(sketch.nodes), [(edge.tail, edge.head) for edge in sketch.edges if edge.bond]
     chain = chain_in_rows(count, bonds) if len(bonds) == len(sketch.edges) and not sketch.boxes else None
     if chain is not None:
@@ -177,7 +178,11 @@ def _sweeps(count: int) -> int:
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
-    """Return centres in px, with the user's positions kept and other nodes placed near their neighbours."""
+    """Return centres in px: the user's positions, and the automatic layout of all other nodes, shifted to fit them and pushed
+    apart where nodes overlap.
+
+    Raises `ModelError` E131 for an unknown node, E132 for an invalid position.
+    """
     names = {node.name: i for i, node in enumerate(sketch.nodes)}
     problems = [
         Problem(
@@ -206,7 +211,6 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
 
 
 def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Return positions of drawn nodes; a folded graph without a position is in the middle of its elements."""
     drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():
@@ -220,7 +224,6 @@ def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> d
 
 
 def _is_point(at: object) -> bool:
-    """Return True for a pair of finite numbers."""
     pair = np.asarray(at)
     return pair.shape == (2,) and pair.dtype.kind in "iuf" and bool(np.all(np.isfinite(pair)))
 

@@ -23,12 +23,10 @@ class Route:
 
     @property
     def start(self) -> np.ndarray:
-        """Return the first point."""
         return self.corners[0]
 
     @property
     def end(self) -> np.ndarray:
-        """Return the last point."""
         return self.corners[-1]
 
     @cached_property
@@ -133,7 +131,6 @@ def _cut(along: np.ndarray, distance: float) -> np.ndarray:
 
 
 def straight(start: np.ndarray, end: np.ndarray) -> Route:
-    """Return a straight line."""
     return Route(np.array([start, end]))
 
 

@@ -24,7 +24,6 @@ MAX_TRIED = 8
 
 
 def canonical(sketch: Sketch) -> Sketch:
-    """Return the sketch in canonical order."""
     count = len(sketch.nodes)
     links: list[tuple[int, int, Any]] = [(edge.tail, edge.head, mark_of(edge)) for edge in sketch.edges]
     index_of = {box.path: count + k for k, box in enumerate(sketch.boxes)}
@@ -81,7 +80,6 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
 
 
 def _first_alike(colours: Sequence[int]) -> list[int]:
-    """Return the items of the first colour that several items share."""
     by_colour: dict[int, list[int]] = {}
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)
@@ -100,7 +98,6 @@ def _refined(colours: list[int], around: Sequence[Sequence[tuple[int, Any]]]) ->
 
 
 def _ranks(values: Sequence[Hashable]) -> list[int]:
-    """Return the rank of each value among the sorted values."""
     ranks = {value: k for k, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
     return [ranks[value] for value in values]
 

@@ -26,31 +26,29 @@ ROOM = 4.0
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: for each px of detour, each px inside another box, and each point inside a node or name, crossing, parallel line
-at a node and corner."""
+"""Costs, in px: of each px of detour and each px inside another box; of each point inside a node and inside a name; of each
+crossing, each line close to parallel at a node, and each corner.
+"""
 
 
 @dataclass(frozen=True)
 class Obstacles:
-    """Obstacles between some nodes of a drawing."""
-
     nodes: np.ndarray
-    """(m,): the nodes."""
+    """Nodes, (m,)."""
     low: np.ndarray
     """Left and top (m, 2) of the bodies of the nodes, including the gap around them."""
     high: np.ndarray
     names: np.ndarray
-    """(k, 2, 2): left and top, right and bottom of the names."""
+    """Rectangles (k, 2, 2) of the names: left and top, right and bottom."""
     named_nodes: np.ndarray
-    """(k,): nodes of the names."""
+    """Node of each name, (k,)."""
     frames: np.ndarray
-    """(b, 2, 2): left and top, right and bottom of boxes that hold some but not all of these nodes."""
+    """Rectangles (b, 2, 2) of boxes that hold some but not all of these nodes: left and top, right and bottom."""
     around: tuple[frozenset[int], ...]
     """Nodes in each box."""
 
 
 def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
-    """Return the obstacles between some nodes."""
     half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
     below = np.array([(sketch.nodes[i].below / 2 + 2, sketch.nodes[i].half_height + 9) for i in named]).reshape(-1, 2)
@@ -111,7 +109,6 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
 
 
 def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
-    """Return the cost of crossing lines, and of lines that leave the same node in nearly the same direction."""
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -142,7 +139,6 @@ def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.
 
 
 def _crossed(one: Route, other: Route) -> int:
-    """Return the number of crossings of two lines."""
     (left, top, right, bottom), (west, north, east, south) = one.extent, other.extent
     if right < west or east < left or bottom < north or south < top:
         return 0
@@ -170,11 +166,11 @@ class RoutingGrid:
     xs: np.ndarray
     ys: np.ndarray
     in_nodes: tuple[np.ndarray, np.ndarray]
-    """(m, x, y) for horizontal and vertical sections: True if they pass through a node's rectangle."""
+    """Masks (m, x, y) of the horizontal and the vertical sections that pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
-    """(x, y) for horizontal and vertical sections: number of names that they pass through."""
+    """Number of names, (x, y), through which each horizontal and each vertical section passes."""
     in_frames: tuple[np.ndarray, np.ndarray]
-    """(b, x, y): True if sections are in a box."""
+    """Masks (b, x, y) of the horizontal and the vertical sections that are in a box."""
 
 
 def routing_grid(world: Obstacles) -> RoutingGrid:
@@ -232,7 +228,6 @@ def detour(
 def _costs(
     sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """Return the costs of horizontal and vertical sections; infinite if a node is in the way."""
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
     strange = foreign(world, edge.tail, edge.head)
@@ -274,7 +269,6 @@ Ends = dict[tuple[int, int], tuple[float, float, float]]
 def _ends(
     sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Ends:
-    """Return the crossings that a straight line from a node can reach."""
     centre = where[node]
     here = int(np.flatnonzero(world.nodes == node)[0])
     near_crossings = [
@@ -312,14 +306,12 @@ def _ends(
 
 
 def _turn(cosine: float) -> float:
-    """Return the cost of a change of direction, given its cosine."""
     return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
     grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
 ) -> list[tuple[int, int]] | None:
-    """Return the crossings of the cheapest path, with and without turns."""
     level, plumb = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
     goal_x, goal_y = float(goal[0]), float(goal[1])
@@ -415,7 +407,6 @@ def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
 def _add_routes(
     sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, route_of: dict[int, Route], among: np.ndarray
 ) -> None:
-    """Add missing routes of edges, straight routes first, with the nodes `among` as obstacles."""
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
     drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]

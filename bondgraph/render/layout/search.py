@@ -45,7 +45,6 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
 
 
 def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return the best result of several searches."""
     board = Board(price, boxes)
 
     def cost(trial: np.ndarray) -> float:
@@ -58,7 +57,6 @@ def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blo
 
 
 def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copies], seed: int) -> np.ndarray:
-    """Move single nodes and blocks at falling temperature."""
     noise = Noise(seed)
     cells, free = cells.copy(), _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
@@ -76,7 +74,6 @@ MAX_TRIALS, BLOCK_HEAT = 10, 2.0
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
-    """Move a block to the best position nearby, or, at a high temperature, possibly to a worse position."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
@@ -86,7 +83,6 @@ def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: flo
 
 
 def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return a mask (count,) of nodes outside all blocks."""
     free = np.ones(count, dtype=bool)
     for block in blocks:
         for members in block.members:
@@ -95,7 +91,6 @@ def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
 
 
 def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
-    """Return trials with two equal blocks exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(block.members), 1), strict=True):
         trial = cells.copy()
@@ -106,8 +101,9 @@ def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
 
 
 def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (root, joint, nodes) for every part of `count` nodes that is attached by a single bond, with the nodes on the root's
-    side."""
+    """Yield (root, joint, nodes) for every part that a single bond attaches and that has at most half of the `count` nodes;
+    `root` is the end of the bond in the part, and `joint` the end outside.
+    """
     import networkx as nx
 
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
@@ -128,7 +124,6 @@ _TURNS = np.array(
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Return the images (k, n, 2) of cells (n, 2) under each symmetry (k, 2, 2)."""
     return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
 
 
@@ -138,12 +133,11 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 def _finish(
     cells: np.ndarray, price: Prices, board: Board, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3
 ) -> np.ndarray:
-    """Repeat greedy steps until none helps; blocks stay unchanged inside or are mirrored."""
+    """Repeat greedy steps until none helps, at most `rounds` times; blocks stay unchanged inside or are mirrored."""
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
 
     def torn(inside: np.ndarray) -> bool:
-        """Return True if a set contains some but not all nodes of a block."""
         return any(0 < np.isin(members, inside).sum() < len(members) for members in block_members)
 
     steps: list[Steps] = [
@@ -178,7 +172,7 @@ def _finish(
 
 
 def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> tuple[np.ndarray, float]:
-    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, if any."""
+    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, or else these cells, and the cost."""
     least = board.lower_bounds(trials)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
@@ -207,7 +201,6 @@ def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.nda
 
 
 def _with(cells: np.ndarray, nodes: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Return the cells with some nodes at other positions (k, nodes, 2)."""
     trials = np.repeat(cells[None], len(positions), axis=0)
     trials[:, nodes] = positions
     return trials

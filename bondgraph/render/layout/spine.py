@@ -17,7 +17,8 @@ Branch = list[int]
 
 
 def chain_in_rows(count: int, edges: Sequence[tuple[int, int]]) -> np.ndarray | None:
-    """Return cells (n, 2) of a tree that consists of its longest path and short branches; None for other graphs.
+    """Return cells (n, 2) of a tree whose longest path has at least `MIN_PATH` nodes and whose branches do not fork, at most
+    two at a node; None for other graphs.
 
     Parameters
     ----------

@@ -116,7 +116,6 @@ def _differences(code: Listing) -> list[int]:
 
 
 def is_end(event: LoweredTransition) -> bool:
-    """Return True for a transition that ends the run."""
     return event.error is not None or event.found
 
 
@@ -243,7 +242,9 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield declarations of the conditions of ticks, then of transitions, which fire only if no earlier automaton's do."""
+    """Yield declarations of the conditions of ticks, then of transitions; a transition fires only if no transition of an
+    earlier automaton does.
+    """
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:
@@ -256,7 +257,6 @@ def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> 
 
 
 def _chain_text(chain: Sequence[WhenBranch]) -> list[str]:
-    """Return a `when` clause in which every branch assigns the same discrete variables."""
     lines: list[str] = []
     assigned = sorted({name for branch in chain for name in branch.assigned})
     for k, branch in enumerate(chain):

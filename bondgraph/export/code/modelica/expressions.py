@@ -141,7 +141,6 @@ class RoutineText:
         return self._texts[a]
 
     def truth(self, a: int) -> str:
-        """Return step `a` as a condition."""
         if self.code.steps[a][0] in op.CONDITIONS:
             return self._texts[a]
         return f"(abs({self.number(a)}) > 0.0)"
@@ -166,7 +165,6 @@ class RoutineText:
         self._keep(position, self._within(expression, position) if code in _BROKEN else expression)
 
     def _keep(self, position: int, expression: str) -> None:
-        """Store an expression for inline use, or declare a variable for it."""
         is_condition = self.code.steps[position][0] in op.CONDITIONS
         if len(expression) <= MAX_INLINE and (is_condition or self._uses[position] == 1):
             self._texts[position] = expression if self.code.steps[position][0] in _CLOSED else f"({expression})"
@@ -194,7 +192,7 @@ class RoutineText:
         return f"{int(value[0])}" if value[0] >= 0 else f"({int(value[0])})"
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, which is declared before its first use."""
+        """Return the name of a table, and declare the table at its first use."""
         if a not in self._texts:
             step = self.code.steps[a]
             size, name = leaf_length(step), f"{self.prefix}{a}"

@@ -27,7 +27,6 @@ def _transitions(content: Content) -> Iterator[Problem]:
 
 
 def _reason(content: Content, k: int, event: LoweredTransition) -> str:
-    """Return the reason why a transition cannot be written; "" if it can."""
     if event.accumulates is not None:
         return "its events accumulate: infinitely many of them occur in finite time"
     if k in content.pushes:

@@ -66,7 +66,6 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
 
 
 def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
-    """Yield declarations, then equations."""
     names = _variables(content)
     prepare = RoutineText(content.routines["prepare"], [names.p], "w", frozenset(), None, "final parameter Real")
     names.p += prepare.operands
@@ -100,7 +99,6 @@ def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
 
 
 def _part(code: Listing, outputs: Iterable[int]) -> Listing:
-    """Return a routine with only these outputs."""
     return Listing(code.steps, tuple(code.outputs[k] for k in outputs))
 
 

@@ -100,5 +100,4 @@ def real(value: float) -> str:
 
 
 def array(values: np.ndarray) -> str:
-    """Return an array of numbers."""
     return real(float(values)) if values.ndim == 0 else "{" + ", ".join(map(array, values)) + "}"

@@ -18,7 +18,6 @@ MAX_NUMERATOR = 10**6
 """Maximum numerator of a rational number, beyond which it becomes a decimal."""
 
 MAX_DENOMINATOR = 1000
-"""Maximum denominator of a rational number."""
 
 
 def exact(expression: Any) -> Any:
@@ -165,7 +164,6 @@ def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[An
 
 
 def _inside(part: Any, moving: Collection[Any]) -> Any:
-    """Return a function with its arguments in canonical form."""
     if isinstance(part, sympy.Piecewise):
         return sympy.Piecewise(*((canonical(value, moving), condition) for value, condition in part.args))
     if not part.args:

@@ -33,7 +33,6 @@ class Definitions:
         self._numbers = itertools.count(1)
 
     def exact(self, scalar: Any) -> Any:
-        """Return a scalar with every float replaced by the rational number that it stands for."""
         scalar = sympy.S(scalar)
         self.floats |= {float(number) for number in scalar.atoms(sympy.Float)}
         return exact(scalar)
@@ -49,7 +48,6 @@ class Definitions:
         return symbol
 
     def _part(self) -> Any:
-        """Return a new symbol for a common part: s1, s2 ..."""
         name = next(free for k in self._numbers if (free := f"s{k}") not in self.taken)
         self.taken.add(name)
         return sympy.Symbol(name, real=True)
@@ -57,7 +55,7 @@ class Definitions:
     def define(self, name: str, expression: Any) -> Any:
         """Return the symbol for an expression; a new symbol gets this name, which is "" for a common part of several values.
 
-        The negative of a defined expression is minus its symbol.
+        The negative of a defined expression is minus its symbol, and an atom stands for itself.
         """
         if expression.is_Atom or (-expression).is_Atom:
             return expression
@@ -73,8 +71,11 @@ class Definitions:
         return symbol
 
     def shortened(self, name: str, expression: Any, unknowns: Collection[Any], longest: int | None = None) -> Any:
-        """Return the expression, or its symbol if it is long. If it is linear in `unknowns`, its coefficients are shortened
-        instead, since definitions must not contain unknowns before they are solved for."""
+        """Return the expression, or its symbol if it is long.
+
+        If it depends on `unknowns`, its coefficients are shortened instead, since definitions must not contain unknowns before
+        they are solved for; a nonlinear expression is returned unchanged.
+        """
         if sympy.count_ops(expression) <= (self.longest if longest is None else longest):
             return expression
         split = linear_in(expression, unknowns)
@@ -99,7 +100,6 @@ class Definitions:
                 self.taken.discard(symbol.name)
 
     def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
-        """Return the definitions that expressions need, in order."""
         systems = {name: system for system in self.systems for name in system.unknowns}
         todo, reached = [s for e in expressions for s in e.free_symbols], set[Any]()
         while todo:
@@ -115,7 +115,6 @@ class Definitions:
         return {symbol: meant for symbol, meant in self.expressions.items() if symbol in reached}
 
     def needed_systems(self, expressions: Iterable[Any]) -> list[LinearSystem]:
-        """Return systems whose unknowns occur in expressions."""
         names = {symbol.name for expression in expressions for symbol in expression.free_symbols}
         return [system for system in self.systems if names & set(system.unknowns)]
 
@@ -149,14 +148,12 @@ def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any
 
 
 def _parted(term: Any, symbols: frozenset[Any]) -> tuple[Any, list[Any]]:
-    """Return the product of the factors that contain none of the symbols, and the other factors."""
     factors = sympy.Mul.make_args(term)
     bound = [factor for factor in factors if not symbols.isdisjoint(factor.free_symbols)]
     return sympy.Mul(*(factor for factor in factors if symbols.isdisjoint(factor.free_symbols))), bound
 
 
 def _by_derivatives(term: Any, symbols: frozenset[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return the constant and coefficients of an expression in the symbols, by derivatives; None if it is not linear."""
     met = sorted(term.free_symbols & symbols, key=str)
     slopes = {w: sympy.diff(term, w) for w in met}
     if any(not symbols.isdisjoint(slope.free_symbols) for slope in slopes.values()):

@@ -80,8 +80,6 @@ def eliminate(
 
 @dataclass(frozen=True)
 class _Elimination:
-    """Symbolic evaluation of a system's statements."""
-
     system: System
     stages: Stages
     slopes: Mapping[Any, Any]
@@ -89,11 +87,9 @@ class _Elimination:
     limits: Limits
 
     def symbols(self, unknowns: Sequence[Unknown]) -> list[Any]:
-        """Return new symbols for the scalars of unknowns."""
         return [sympy.Dummy(f"w{k}", real=True) for k in range(len(owners_of(self.system, unknowns)))]
 
     def placed(self, unknowns: Sequence[Unknown], scalars: Sequence[Any]) -> Values:
-        """Return unknowns by name from their scalars."""
         return placed(unknowns, shapes_of(self.system, unknowns), scalars)
 
     def run_early(self, known_values: Values, sought: Sequence[Any]) -> Values:
@@ -115,9 +111,10 @@ class _Elimination:
     def run_late(
         self, values: Values, sought: Mapping[Any, Unknown], derivatives: Mapping[str, list[Any]]
     ) -> tuple[Values, dict[str, list[Any]]]:
-        """Add time derivatives along the motion and the values that follow from them. Also return, for each element in
-        `stages.yielding`, the expressions that are differentiated: those in `derivatives`, or else the expressions with the
-        unknowns `sought` at zero (`_where_none_acts`)."""
+        """Add the time derivatives along the motion and the values that follow from them. Also return, for each element in
+        `stages.yielding`, the expressions that are differentiated: those in `derivatives`, or else those of
+        `_where_none_acts`.
+        """
         moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:
@@ -157,7 +154,6 @@ class _Elimination:
     def _results(
         self, statement: Statement, arguments: Sequence[Any], sought: Collection[Any]
     ) -> list[tuple[tuple[int, ...], list[Any]]]:
-        """Return the shape and scalars of every result of a statement."""
         try:
             if self._is_long(statement, arguments):
                 return through_tape(statement.op, list(zip(statement.args, arguments, strict=True)), self.definitions, sought)
@@ -205,7 +201,6 @@ class _Elimination:
         return [solution[j] for j in range(len(w))]
 
     def _is_large(self, entries: Sequence[Sequence[Any]], right: Sequence[Any]) -> bool:
-        """Return True if the solution of a linear system would be too long to read."""
         count = sum(int(sympy.count_ops(e)) for row in (*entries, right) for e in row)
         return len(right) > self.limits.block or count > self.limits.longest
 

@@ -120,7 +120,6 @@ class _TapeReader:
         self.tape, self.leaves, self.names, self.definitions = tape, leaves, names, definitions
 
     def read(self, scalars: Sequence[TapeScalar]) -> list[Any]:
-        """Return scalars of the tape as expressions."""
         roots = [scalar.index for scalar in scalars]
         order = reachable(self.tape, roots)
         uses = dict.fromkeys(order, 0)
@@ -179,7 +178,6 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 @cache
 def sympy_forms() -> Mapping[int, Any]:
-    """Return a map from each instruction to the SymPy expression of its arguments."""
     return elementary_forms() | {
         opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
         opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),

@@ -66,7 +66,6 @@ class _Ports:
     sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
     """Source -> its output, the conjugate variable, and the sign of their product as supplied power."""
     symbols: dict[str, Any] = field(default_factory=dict)
-    """Value -> its symbols."""
     laws: dict[int, Op] = field(default_factory=dict)
     """Index of a statement -> formula that replaces its own."""
 
@@ -118,7 +117,6 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
 
 
 def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None:
-    """Cut the structure at an element, or raise E277."""
     law, system = element.law, compiled.system
     if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
         raise no_form(compiled, path, "its flow is a power, and no gradient of an energy gives its effort")
@@ -176,7 +174,6 @@ def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialF
 
 
 def _out(compiled: Compiled, path: str, op: Op) -> str:
-    """Return the name of the value that a formula of an element gives."""
     statement = statement_of(compiled, path, op)
     assert statement is not None
     return statement[1].outs[0]
@@ -191,14 +188,11 @@ def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equatio
 
 @dataclass(frozen=True)
 class _Balance:
-    """Matrices of the structure, and the form that follows from them."""
-
     model: CutModel
     ports: _Ports
     numbers: bool
 
     def form(self, rates: Sequence[str], energies: Mapping[str, str]) -> PortHamiltonian:
-        """Return the port-Hamiltonian form, from the rates of the states and the energies of storages."""
         compiled, values, ports = self.model.compiled, self.model.values, self.ports
         names = [name for of_storage in ports.states.values() for name in of_storage]
         x = [s for name in names for s in scalars_of(values[name])]
@@ -232,8 +226,7 @@ class _Balance:
         return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
 
     def _energy(self, path: str, value: str) -> Any:
-        """Return the energy of a storage in terms of its states; in the energy of an IC field, a function of q
-        and v, M^-1 p replaces v."""
+        """Return the energy of a storage in terms of its states; for an IC field, M^-1 p replaces v."""
         compiled, values = self.model.compiled, self.model.values
         law, energy = compiled.model.elements[path].law, sympy.S(values[value])
         if not isinstance(law, laws.InertialField):

@@ -33,7 +33,7 @@ class CutModel:
 
     Parameters
     ----------
-    symbols : value -> its symbols, (its shape).
+    symbols : value -> its symbols, in the shape of the value.
     values : requested values by name, in terms of these symbols, states and parameters.
     """
 
@@ -82,7 +82,7 @@ def new_symbols(system: System, value: str, name: str) -> Any:
 
 
 def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Statement] | None:
-    """Return the statement of an element that evaluates this formula of its law, and its index."""
+    """Return the index, and the statement, of an element that evaluates this formula of its law; None if there is none."""
     matches = ((i, s) for i, s in enumerate(compiled.system.statements) if s.element == path and s.op is op)
     return next(matches, None) if op is not None else None
 
@@ -112,7 +112,6 @@ def slopes_of(values: Any, symbols: Sequence[Any]) -> Any:
 
 
 def arranged(matrix: Any, moving: Sequence[Any]) -> Any:
-    """Return a matrix with its entries in canonical form."""
     entries = [sympy.S(entry) for entry in matrix]
     readable = [canonical(e, set(moving)) if sympy.count_ops(e) <= MAX_ENTRY_OPERATIONS else e for e in entries]
     return sympy.Matrix(*matrix.shape, readable)
@@ -135,7 +134,6 @@ def inverse(matrix: Any) -> Any:
 
 
 def with_decimals(matrix: Any, keep_fractions: bool) -> Any:
-    """Return a matrix, or an expression, with readable numbers."""
     return matrix.applyfunc(lambda e: decimal(e, keep_fractions)) if matrix.is_Matrix else decimal(matrix, keep_fractions)
 
 

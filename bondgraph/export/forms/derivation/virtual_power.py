@@ -66,16 +66,14 @@ class MechanicalParts:
     """Source -> the value that it gives."""
     constraints: list[str] = field(default_factory=list)
     symbols: dict[str, Any] = field(default_factory=dict)
-    """Value -> its symbols."""
 
     def paths(self) -> Iterator[str]:
-        """Return all elements that contribute to the equations."""
         kinds = (self.moving, self.following, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
         return itertools.chain(*kinds)
 
 
 def mechanical_parts(compiled: Compiled) -> MechanicalParts:
-    """Return the elements of a model by role; raise E278 for an element without a role."""
+    """Return the elements of a model by role; raise E278 for an element without a role, or if there is no independent inertia."""
     parts = MechanicalParts()
     for path, element in compiled.model.elements.items():
         _add(parts, compiled, path, element)
@@ -104,7 +102,6 @@ def values_wanted(compiled: Compiled, path: str) -> list[str]:
 
 
 def _formulas(law: laws.Law) -> tuple[Op | None, ...]:
-    """Return the formulas of a law that determine its contribution."""
     if isinstance(law, laws.Storage):
         return law.output, law.rate, law.inverse
     if isinstance(law, laws.InertialField):
@@ -191,7 +188,6 @@ class _VirtualPower:
         return [s for flow in self.parts.moving.values() for s in scalars_of(self.model.symbols.get(flow, values.get(flow)))]
 
     def equations(self) -> MechanicalEquations:
-        """Return the mechanical equations, with all forces summed."""
         model, parts, values, v = self.model, self.parts, self.model.values, self.v
         n = len(v)
         D = sympy.zeros(n, n)
@@ -246,7 +242,6 @@ class _VirtualPower:
         return self.model.compiled.model.elements[path]
 
     def _statement(self, path: str, *formulas: Op | None) -> Statement:
-        """Return the statement of an element that evaluates one of these formulas."""
         statements = self.model.compiled.system.statements
         return next(s for s in statements if s.element == path and any(s.op is formula for formula in formulas))
 
@@ -275,8 +270,6 @@ class _VirtualPower:
         return path in self.parts.moving or path in self.parts.following
 
     def _time_derivative(self, matrix: Any, moving: dict[Any, Any]) -> Any:
-        """Return the time derivative of a matrix that depends on the configuration."""
-
         def slope(entry: Any) -> Any:
             return sympy.Add(*(sympy.diff(entry, s) * rate for s, rate in moving.items() if s in entry.free_symbols))
 
@@ -326,7 +319,6 @@ class _VirtualPower:
         return scalars[0] if len(scalars) == 1 and not vector else np.array(scalars, dtype=object)
 
     def _evaluated(self, path: str, op: Op) -> Any:
-        """Return a column of the scalars that a formula of an element's law gives."""
         return self.model.evaluate(op, *map(self._value, self._statement(path, op).args))
 
     def _damping(self, path: str) -> Any:
@@ -342,7 +334,6 @@ class _VirtualPower:
         return N.T * block.xreplace(dict(zip(f, N * sympy.Matrix(self.v), strict=True))) * N
 
     def _potential(self, path: str) -> Any:
-        """Return the potential energy of an element."""
         law = self._element(path).law
         if isinstance(law, laws.InertialField) and law.mechanics is not None:
             if law.mechanics.potential is None:
@@ -354,7 +345,6 @@ class _VirtualPower:
         return sympy.S.Zero if self._is_inertia(path) else sympy.S(self._value(f"{path}.energy"))
 
     def _constraints(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        """Return the Jacobian, positions, right-hand side and multipliers of all constraints."""
         v = sympy.Matrix(self.v)
         H, h, gamma, names = sympy.zeros(0, len(v)), sympy.zeros(0, 1), sympy.zeros(0, 1), list[str]()
         system = self.model.compiled.system
@@ -374,7 +364,6 @@ class _VirtualPower:
     def _record(
         self, q: Sequence[Any], matrices: Mapping[str, Any], energies: tuple[Any, Any], multipliers: tuple[str, ...]
     ) -> MechanicalEquations:
-        """Return the mechanical equations, with entries in canonical form."""
         compiled, system = self.model.compiled, self.model.compiled.system
         moving, keep_fractions = [*q, *self.v], is_whole(self.model, self.numbers)
         written = {name: with_decimals(arranged(matrix, moving), keep_fractions) for name, matrix in matrices.items()}

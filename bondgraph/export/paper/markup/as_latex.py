@@ -45,7 +45,6 @@ class _Pen:
         return f"{point[0] * self.scale:.2f} {(self.height - point[1]) * self.scale:.2f}"
 
     def outline(self, outline: Outline) -> str:
-        """Return an outline as PDF operators."""
         steps = [" ".join([*map(self._at, points), _STEPS[letter]]) for letter, points in outline.cubics()]
         operators = " ".join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])
         return rf"\put(0,0){{\pdfliteral{{q {operators} Q}}}}"
@@ -62,7 +61,6 @@ class _Pen:
         ]
 
     def text(self, text: Lettering) -> str:
-        """Return one line of text."""
         size = float(text.style["font-size"]) * self.scale * 0.95
         anchor = {"start": "[bl]", "middle": "[b]", "end": "[br]"}[text.style["text-anchor"]]
         weight = r"\bfseries" if text.bold else ""
@@ -89,7 +87,6 @@ _HEAD = Path(__file__).with_name("latex_head.txt").read_text(encoding="utf-8")
 
 
 def as_latex(paper: Paper) -> str:
-    """Return the source of a whole document."""
     lines = [_HEAD, r"\begin{document}", rf"\begin{{center}}\Large\bfseries {_named(paper.title)}\end{{center}}"]
     return "\n".join([*lines, *map(_block, paper.blocks), r"\end{document}", ""])
 
@@ -130,7 +127,6 @@ def _words(words: Words) -> str:
 
 
 def _spoken(words: str) -> str:
-    """Return text that may contain long names."""
     return " ".join(_named(word) if len(word) > _LONG else escape_latex(word) for word in words.split(" "))
 
 
@@ -146,7 +142,6 @@ _LONG = 14
 
 
 def _parted(match: re.Match[str]) -> str:
-    """Split long words in a formula."""
     pieces = re.findall(r"(?:\\_|[^_ ])*(?:\\_| |$)", match[1])
     return r"\allowbreak ".join(rf"\text{{{piece}}}" for piece in pieces if piece)
 

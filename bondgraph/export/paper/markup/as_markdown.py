@@ -8,7 +8,6 @@ from bondgraph.export.paper.markup.content import Block, Equations, Figure, Pape
 
 
 def as_markdown(paper: Paper) -> str:
-    """Return the whole page."""
     return "\n\n".join([f"# {_plain(paper.title)}", *map(_block, paper.blocks)]) + "\n"
 
 
@@ -46,7 +45,6 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Escape all special characters of Markdown."""
     for sign in "\\`*_{}[]<>#|$":
         words = words.replace(sign, f"\\{sign}")
     return words

@@ -96,18 +96,14 @@ def typst_math(latex: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """Return a Typst string."""
     return '"' + words.replace("\\", r"\\").replace('"', r"\"") + '"'
 
 
 class _Reader:
-    """Reader of the tokens of a formula."""
-
     def __init__(self, latex: str):
         self.latex, self.tokens, self.at = latex, _TOKEN.findall(latex), 0
 
     def refused(self, what: str) -> ModelError:
-        """Return E280 for a formula that cannot be written in Typst."""
         cure = 'style="latex", or a different symbols= or latex= in the model'
         return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
 
@@ -199,7 +195,6 @@ class _Reader:
         raise self.refused(f"{token} is misplaced")
 
     def command(self, name: str) -> list[_Piece]:
-        """Return the translation of a command with its arguments."""
         if name in _SIGNS:
             return [_Piece(_SIGNS[name], spaced=_SIGNS[name] in _BARS)]
         if name in _NAMES:
@@ -374,7 +369,6 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Escape all special characters of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
     words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # special characters, comments, addresses
     return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would become items of a list

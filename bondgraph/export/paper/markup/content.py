@@ -115,7 +115,5 @@ def with_numbers(blocks: Iterable[Block]) -> Iterator[Block]:
 
 @dataclass(frozen=True)
 class Paper:
-    """Complete document."""
-
     title: str
     blocks: tuple[Block, ...]

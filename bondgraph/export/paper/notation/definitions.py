@@ -34,8 +34,6 @@ CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 
 @dataclass(frozen=True)
 class Piece:
-    """Formula or a part of one."""
-
     latex: str
     strength: int = ATOM
 
@@ -71,14 +69,13 @@ def plus(a: Piece, b: Piece) -> Piece:
 
 
 def minus(a: Piece, b: Piece) -> Piece:
-    """Return a - b; if b begins with a minus sign, it is added without the sign."""
+    """Return a - b; a negative number b is added without its sign."""
     if b.negative and b.latex[1:].replace(".", "").isdigit():
         return plus(a, Piece(b.latex[1:]))
     return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
 
 
 def opposite(a: Piece) -> Piece:
-    """Return -a."""
     return Piece(f"-{a.within(PRODUCT)}", SUM)
 
 
@@ -101,18 +98,15 @@ def over(a: Piece, b: Piece, widest: int) -> Piece:
 
 
 def raised(a: Piece, exponent: str) -> Piece:
-    """Return a^exponent."""
     bare = a.strength == ATOM and "^" not in a.latex and "frac" not in a.latex
     return Piece(f"{a.latex if bare else f'({a.latex})'}^{{{exponent}}}", POWER)
 
 
 def called(function: str, *arguments: Piece) -> Piece:
-    """Return function(arguments)."""
     return Piece(f"{function}({', '.join(a.latex for a in arguments)})", ATOM)
 
 
 def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
-    """Return one of two values, selected by a condition."""
     words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
     return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
 
@@ -136,7 +130,6 @@ _MAX_REPEATED_WIDTH = 3.0
 _MAX_UNNAMED_WIDTH = 70.0
 """Maximum width, in letters, of an unnamed subexpression that occurs once."""
 _MAX_LISTED_ZEROS = 4
-"""Maximum number of zeros that are listed one by one."""
 _MAX_FRACTION_WIDTH = 16
 """Maximum width, in letters, of a numerator or denominator."""
 
@@ -197,8 +190,6 @@ def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[st
 
 
 class _FormulaWriter:
-    """Writer of steps as text, in order."""
-
     def __init__(self, code: Recorded, arguments: Sequence[str], shared: str, digits: int):
         self.code, self.shared, self.digits = code, shared, digits
         self.parts: list[str] = []
@@ -214,7 +205,6 @@ class _FormulaWriter:
             self._pieces.append(self._named(position, self._piece(step)))
 
     def piece(self, position: int) -> Piece:
-        """Return the formula of a step, or the name of its part."""
         return self._pieces[position]
 
     def _named(self, position: int, piece: Piece) -> Piece:
@@ -249,7 +239,6 @@ class _FormulaWriter:
 
 
 def _table(entries: Sequence[str]) -> Piece:
-    """Return the first two entries and the last entry of a table."""
     return Piece(rf"({entries[0]}, {entries[1]}, \ldots, {entries[-1]})")
 
 

@@ -219,8 +219,9 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
-    """Return values whose letters still need the number of their part: values in equal parts, and values whose letter is not
-    unique."""
+    """Return values whose letters still need the number of their part: values in equal parts, and values with letters that are
+    reserved or not unique.
+    """
     clashes = Counter(letter.seen for letter in letters.values())
     return [
         name
@@ -261,11 +262,7 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
 
 
 def _of_words(name: str) -> Letter:
-    """Return the letter of a name of several words: the letter of the main word, with the other words as subscript.
-
-    The main word is the last word (before "of") with a letter in the literature, else the last word that is itself a letter
-    with an index ("zB"), else the last word, which is used in full if it is short.
-    """
+    """Return the letter of a name of several words: the letter of its main word, with the other words as subscript."""
     head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
     order = [word for part in (head, *rest) for word in reversed(part)]
     if not order:
@@ -283,13 +280,11 @@ def _of_words(name: str) -> Letter:
 
 
 def _standing(word: str) -> Letter:
-    """Return a word as its own symbol: a Greek letter, or an upright word, shortened if it is long."""
     written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
 
 def _upright(words: str) -> str:
-    """Return an upright part of a letter, as text if it has characters that only text can contain."""
     return "" if not words else rf"\text{{{words}}}" if "$" in words else rf"\mathrm{{{words}}}"
 
 

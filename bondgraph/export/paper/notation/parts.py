@@ -121,7 +121,6 @@ def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
 
 
 def _letters() -> Iterator[str]:
-    """Yield a letter for each branch of equal parts."""
     yield from INDICES
     yield from (f"{letter}_{{{count}}}" for count in itertools.count(2) for letter in INDICES)
 
@@ -129,7 +128,6 @@ def _letters() -> Iterator[str]:
 def _worthwhile(
     system: System, groups: Iterable[list[tuple[Component, tuple[str, ...]]]]
 ) -> Iterator[list[tuple[Component, tuple[str, ...]]]]:
-    """Yield the groups, split if they save too few equations, in the order of their first parts."""
     kept_groups = []
     for group in groups:
         saved = len(inside(system, group[0][0])) * (len(group) - 1)
