@@ -23,8 +23,7 @@ _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
 """Largest residual that may be rounding error, and smallest size of the terms of an equation whose unknowns are zero; both are
-relative to the equation's terms at |z| + nominal.
-"""
+relative to the equation's terms at |z| + nominal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,8 +203,7 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return X (n, k) with matrix @ X = -right, where conserved quantities keep their values, and a mask (k,) of the columns in
-    which this equation holds.
-    """
+    which this equation holds."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)

@@ -98,8 +98,7 @@ def _without_influence(draft: Assembly, path: str, element: Element, force: str,
 
 def _giving_flow(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
     """Write the statements of dry friction between springs, without inertia: the springs set the effort, and the flow, which is
-    zero during stick, is the unknown.
-    """
+    zero during stick, is the unknown."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
     shape, unit = bond.shape, draft.values[force].unit

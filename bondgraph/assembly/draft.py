@@ -165,8 +165,7 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
     """Add the element's power to the energy ledger: power in, or power out for a source. The power of a pseudo-bond is its flow,
     or zero for an R between two temperatures. Power that leaves through a heat port counts as converted, because it stays in the
-    model.
-    """
+    model."""
     unit = bond.domain.power_unit
     name = draft.declare(f"{path}.power", (), unit)
     raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), unit, r"\bar P")

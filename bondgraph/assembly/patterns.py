@@ -120,8 +120,7 @@ class Patterns:
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
         """Return a key of everything that determines the statements of an element, except names and values; None if no other
-        element can share them.
-        """
+        element can share them."""
         if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))

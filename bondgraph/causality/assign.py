@@ -378,8 +378,7 @@ def _turned(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
     """Reverse the stroke of one element of a ring of redundant setters, a switch or else the last of its storages; return None,
-    with only the fixed strokes set, if no stroke can be reversed.
-    """
+    with only the fixed strokes set, if no stroke can be reversed."""
     order = {by: k for k, (_, _, by) in enumerate(wishes)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
     switches = [path for path in reversed(ring) if isinstance(model.elements[path].law, IdealSwitch)]
@@ -400,8 +399,7 @@ def _turned(
 
 def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
-    unmet.
-    """
+    unmet."""
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()

@@ -89,8 +89,7 @@ class Term:
 
 def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, tuple[Term, ...]] | None:
     """Return the junction that computes the input of a dependent element of a ring, and this input as a sum of variables that
-    elements set; None if it also depends on other variables. In the sum that the junctions form, the unknowns cancel.
-    """
+    elements set; None if it also depends on other variables. In the sum that the junctions form, the unknowns cancel."""
     sums, ratios = _sums(strokes), _ratios(model, strokes)
     bond = model.bonds_by_port(path)[0]
     i = strokes.index[bond.name]

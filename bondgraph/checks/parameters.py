@@ -239,8 +239,7 @@ POWER_ROUNDING = 1e-12
 
 def check_passive(model: Model) -> Iterator[Problem]:
     """Check by sampling that relations declared passive absorb power, effort times flow >= 0 (E153); a relation that reads
-    signals cannot be sampled, and is refused.
-    """
+    signals cannot be sampled, and is refused."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, Resistor | ResistorField) or not law.passive:

@@ -306,8 +306,7 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
 
 def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
     """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola; a
-    formula that repeats a value there is too inaccurate, unless `constant` marks it.
-    """
+    formula that repeats a value there is too inaccurate, unless `constant` marks it."""
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
     cases = [case for case in neighbours if case is not None and _differs(*case)]
     if len(cases) < len(OFFSETS):

@@ -90,8 +90,7 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return groups of event routines to compile at their first call; there are none if all routines together have more than
-    `QUICK` steps, because rounding in a routine then depends on the other routines of its group.
-    """
+    `QUICK` steps, because rounding in a routine then depends on the other routines of its group."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []

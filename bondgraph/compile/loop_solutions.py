@@ -29,8 +29,7 @@ DECADES, PER_DECADE = 15, 48
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Number of refinements of the grid; new intervals per old interval; maximum number of refined intervals without a change of
-sign.
-"""
+sign."""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
 """Number of starts of Newton's method for several unknowns; maximum numbers of damped and undamped iterations of each."""

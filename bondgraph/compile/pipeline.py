@@ -224,8 +224,7 @@ def _routines(
     model: Model, system: System, table: StatementTable | None
 ) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
     """Trace or schedule the routines; `table` holds the numbered statements of a large system, and the last result is a
-    function that builds the Jacobian.
-    """
+    function that builds the Jacobian."""
     try:
         if table is not None or is_large(system):
             from bondgraph.schedule.build import scheduled

@@ -204,8 +204,7 @@ def characteristic_map(
 
 def checked_points(what: str, about: str, points: Any) -> np.ndarray:
     """Return points (n,), n > 1. Raises `ModelError` E147 for anything but a list of at least two numbers, E146 unless they are
-    finite and ascend.
-    """
+    finite and ascend."""
     knots = real(points)
     if knots is None or knots.ndim != 1 or len(knots) < 2:
         why = "given: not numbers" if knots is None else f"given: shape {knots.shape}"

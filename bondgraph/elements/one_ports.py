@@ -364,8 +364,7 @@ def _storage(
     port: OnePort,
 ) -> Element:
     """Return a storage; `stored` holds the variable that it gives and the name of its state, and `start` its start value and
-    nominal size.
-    """
+    nominal size."""
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)

@@ -56,8 +56,7 @@ def greek_or_letter(local: str) -> tuple[str, str]:
 
 def dotted(letter: str, order: int = 1) -> str:
     """Return LaTeX of a first or second time derivative, with dots over the letter but not over its subscript, or d/dt before
-    LaTeX that does not begin with a letter.
-    """
+    LaTeX that does not begin with a letter."""
     dots, slope = (r"\dot", r"\tfrac{d}{dt}") if order == 1 else (r"\ddot", r"\tfrac{d^2}{dt^2}")
     return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 

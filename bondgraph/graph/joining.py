@@ -148,8 +148,7 @@ def _end(
 
 def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | None, str]:
     """Follow a reference through exposed ports of nested graphs; return the path of the element, the element, and the name of its
-    port. A nested graph without such a port is returned instead of the element; None for a part that is not in the graph.
-    """
+    port. A nested graph without such a port is returned instead of the element; None for a part that is not in the graph."""
     (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
         graph, path = owner, f"{path}{owner.name}."

@@ -200,8 +200,7 @@ one port for each coordinate, and an R-field any number of ports."""
 
 def inconsistencies(model: Model) -> list[Problem]:
     """Return an E355 for each inconsistency, at most 20, found by the first check that finds any, since later findings may
-    follow from them.
-    """
+    follow from them."""
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
         problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:

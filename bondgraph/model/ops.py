@@ -113,8 +113,7 @@ class ForeignLibrary:
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
     """Return a callable as an operation, by default with its own name (f for a lambda) and the LaTeX form `name(arguments)`; an
-    `Op` is returned unchanged.
-    """
+    `Op` is returned unchanged."""
     need_function("a formula", formula)
     function_name = getattr(formula, "__name__", "f")
     return (

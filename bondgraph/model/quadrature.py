@@ -232,8 +232,7 @@ class _Piecewise:
 
     def degree(self, root: int) -> int | None:
         """Return the largest degree of the polynomials in s that form a node; None if it contains other functions or the degree
-        exceeds `MAX_DEGREE`.
-        """
+        exceeds `MAX_DEGREE`."""
         degrees: dict[int, int | None] = {}
         for position in self.order:
             if position in self.varying:

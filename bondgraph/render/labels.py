@@ -66,8 +66,7 @@ class Label:
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
     """Return the labels of each bond, with little overlap: the dimension of a vector bond, on the effort side if there is
-    space; its `texts`, by the name of the bond, on the effort and flow sides; and the names of ports at its ends.
-    """
+    space; its `texts`, by the name of the bond, on the effort and flow sides; and the names of ports at its ends."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}

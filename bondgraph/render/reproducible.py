@@ -77,6 +77,5 @@ class Noise:
 
     def spread(self, count: int) -> np.ndarray:
         """Return numbers (count,) with mean 0 and approximately the standard deviation of a Gumbel distribution, 1.28, as sums
-        of five uniform numbers.
-        """
+        of five uniform numbers."""
         return np.asarray(2.0 * (self._uniform(5 * count).reshape(5, count).sum(axis=0) - 2.5))

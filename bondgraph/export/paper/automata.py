@@ -117,8 +117,7 @@ def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) ->
 
 def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
     """Return the order of states from left to right with the shortest arrows, preferably with the initial state first; more
-    than `MAX_PERMUTED` states keep their order after the initial state.
-    """
+    than `MAX_PERMUTED` states keep their order after the initial state."""
     plain = (start, *(k for k in range(count) if k != start))
     if count > MAX_PERMUTED:
         return plain

@@ -119,8 +119,7 @@ class Board:
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
         """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node, every box only its own nodes,
-        and boxes do not overlap unless one is inside the other.
-        """
+        and boxes do not overlap unless one is inside the other."""
         return self._of_trials(find_valid, trials)[:, 0] > 0.0
 
     def total_cost(self, cells: np.ndarray) -> float:
@@ -229,8 +228,7 @@ def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
 
 def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
     """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes and overlaps
-    no separate box.
-    """
+    no separate box."""
     for m in range(b.nodes):
         if cells[2 * m] == x and cells[2 * m + 1] == y and m != node:
             return 0
@@ -269,8 +267,7 @@ def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
     """Return 1 if every cell holds at most one node, every box only its own nodes, and boxes do not overlap unless one is
-    inside the other.
-    """
+    inside the other."""
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:

@@ -23,8 +23,7 @@ from bondgraph.render.sketch import Box, Sketch
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
     """Return shortest distances between all nodes, (count, count); the distance between separate components is half the largest
-    distance, plus 2.
-    """
+    distance, plus 2."""
     import networkx as nx
 
     graph = nx.MultiGraph()
@@ -141,8 +140,7 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
     """Return cells (n, 2) of all nodes: boxes directly inside the box `around` are laid out first (equal boxes once,
-    `cells_by_form`), and stay unchanged inside, or are mirrored, when all positions are improved.
-    """
+    `cells_by_form`), and stay unchanged inside, or are mirrored, when all positions are improved."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)

@@ -27,8 +27,7 @@ FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
 """Costs, in px: of each px of detour and each px inside another box; of each point inside a node and inside a name; of each
-crossing, each line close to parallel at a node, and each corner.
-"""
+crossing, each line close to parallel at a node, and each corner."""
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,7 @@ def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
 
 def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
     """Yield (root, joint, nodes) for every part that a single bond attaches and that has at most half of the `count` nodes;
-    `root` is the end of the bond in the part, and `joint` the end outside.
-    """
+    `root` is the end of the bond in the part, and `joint` the end outside."""
     import networkx as nx
 
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]

@@ -243,8 +243,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
     """Yield declarations of the conditions of ticks, then of transitions; a transition fires only if no transition of an
-    earlier automaton does.
-    """
+    earlier automaton does."""
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:

@@ -220,8 +220,7 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
     """Return values whose letters still need the number of their part: values in equal parts, and values with letters that are
-    reserved or not unique.
-    """
+    reserved or not unique."""
     clashes = Counter(letter.seen for letter in letters.values())
     return [
         name
