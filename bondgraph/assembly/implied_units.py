@@ -14,28 +14,17 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.unit_scalars import DIMENSIONLESS, UnitScalar
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
-from bondgraph.model.units import blocks, joined, powers, spread, written
+from bondgraph.model.units import Powers, blocks, entry_units, joined, powers, times, written
 from bondgraph.units import SYMBOLS
 from bondgraph.units.conversions import PI
 
-Powers = Mapping[str, Fraction]
-"""Symbols of a unit with their powers."""
-
-DIMENSIONLESS: Powers = {}
-RADIAN: Powers = {"rad": Fraction(1)}
 PER_SECOND: Powers = {"s": Fraction(-1)}
-ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh", "floor"), DIMENSIONLESS)
-"""Unit of the argument of a function, by name."""
-RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
-"""Unit of the result of a function, by name; functions in neither table have a result without a unit."""
-SELECTING = ("absolute", "floor", "minimum", "maximum")
-"""Functions whose result has the unit of their arguments."""
 _ELECTRICAL = ("V", "A", "Ohm", "S", "F", "H", "Wb", "C", "W", "J")
 """Units that replace an equal product of electrical units, such as V/A."""
 _LAST = {"m": 1, "rad": 2, "s": 3}
@@ -86,7 +75,7 @@ class UnitEquations:
                 self.generic.update(self.entries(name))
             if name in system.conversions:  # statements read it in another unit
                 continue
-            for k, part in enumerate(_of_entries(unit, shape)):
+            for k, part in enumerate(entry_units(unit, shape) or ()):
                 if (exponents := powers(part)) is not None:
                     self.declared[self.first[name] + k] = exponents
 
@@ -132,106 +121,11 @@ class UnitEquations:
                     self.product(DIMENSIONLESS, (node, 1), (scalar.node, -1))
 
 
-class UnitScalar:
-    """Scalar that represents only a unit: a formula called with such scalars adds the equations of its operations."""
-
-    __slots__ = ("equations", "node")
-
-    def __init__(self, equations: UnitEquations, node: int):
-        self.equations, self.node = equations, node
-
-    def _same(self, *others: Any) -> UnitScalar:
-        result = self.equations.node()
-        for each in (self, *others):
-            if isinstance(each, UnitScalar):
-                self.equations.product(DIMENSIONLESS, (result.node, 1), (each.node, -1))
-        return result
-
-    def _of_unit(self, unit: Powers) -> UnitScalar:
-        self.equations.product(unit, (self.node, 1))
-        return self
-
-    def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
-        if isinstance(other, float) and other == -1.0 and power == 1:
-            return self
-        result = self.equations.node()
-        if other is None:
-            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power))
-        elif isinstance(other, UnitScalar):
-            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power), (other.node, -other_power))
-        return result
-
-    def _elementwise(operation: Any) -> Any:  # type: ignore[misc]
-        return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
-
-    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_same)
-    __mul__ = __rmul__ = _elementwise(lambda self, other: self._to_power(1, other, 1))
-    __truediv__ = _elementwise(lambda self, other: self._to_power(1, other, -1))
-    __rtruediv__ = _elementwise(lambda self, other: self.equations.node())  # a number divided by this scalar
-    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = _elementwise(lambda self, other: self._condition(other))  # type: ignore
-    __and__ = __rand__ = __or__ = __ror__ = _elementwise(lambda self, other: self)
-
-    def __neg__(self) -> UnitScalar:
-        return self
-
-    __pos__ = __abs__ = __invert__ = __neg__
-
-    def __pow__(self, exponent: Any) -> UnitScalar:
-        if isinstance(exponent, UnitScalar):
-            exponent._of_unit(DIMENSIONLESS)
-            return self.equations.node()
-        power = Fraction(float(exponent)).limit_denominator(12)
-        return self._to_power(power) if math.isclose(power, exponent) else self.equations.node()
-
-    def __rpow__(self, base: Any) -> UnitScalar:
-        return self._of_unit(DIMENSIONLESS)
-
-    def __hash__(self) -> int:
-        return self.node
-
-    def __bool__(self) -> bool:
-        raise TypeError("a scalar that has only a unit has no truth value")
-
-    def _condition(self, other: Any) -> UnitScalar:
-        self._same(other)
-        return self.equations.node()._of_unit(DIMENSIONLESS)
-
-    def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> UnitScalar:
-        first, *others = arguments[1:] if name == "where" else arguments
-        entries = [each for each in (first, *others) if isinstance(each, UnitScalar)]
-        if name == "sqrt":
-            return self._to_power(Fraction(1, 2))
-        if name in ARGUMENTS:
-            self._of_unit(ARGUMENTS[name])
-        if name in (*SELECTING, "where", "take"):
-            entries = entries[isinstance(first, UnitScalar) :] if name == "take" else entries
-            return entries[0]._same(*entries[1:]) if entries else self.equations.node()
-        self._same(*entries)
-        return self.equations.node()._of_unit(RESULTS.get(name, DIMENSIONLESS))
-
-
 def _is_of_port(name: str, system: System) -> bool:
     """Return True for the effort or flow of a port, False for a signal of that name."""
     owner, _, variable = name.rpartition(".")
     other = {"effort": "flow", "flow": "effort"}.get(variable)
     return other is not None and system.resolve(f"{owner}.{other}") in system.values
-
-
-def _of_entries(unit: str, shape: tuple[int, ...]) -> list[str]:
-    """Return the declared unit of each entry of a value, "" if unknown; an empty list if the unit does not fit the shape."""
-    if (unit, shape) == ("1, m", (4, 4)):  # a pose
-        return ["1", "1", "1", "m"] * 3 + ["", "", "", "1"]
-    if len(shape) != 2:
-        return spread(unit, int(np.prod(shape))) or []
-    rows = [spread(row, shape[1]) or [""] * shape[1] for row in unit.split("; ")]
-    return [] if shape[0] % len(rows) else [part for row in rows for part in row * (shape[0] // len(rows))]
-
-
-def _times(unit: Powers, other: Powers, power: Fraction | int) -> dict[str, Fraction]:
-    product = dict(unit)
-    for symbol, exponent in other.items():
-        product[symbol] = product.get(symbol, Fraction(0)) + exponent * power
-    return {symbol: exponent for symbol, exponent in product.items() if exponent}
 
 
 def _solved(equations: UnitEquations) -> dict[int, Powers]:
@@ -251,7 +145,7 @@ def _solved(equations: UnitEquations) -> dict[int, Powers]:
                 (node, power), unit = unknown[0], equation.product
                 for other, exponent in equation.terms:
                     if other != node:
-                        unit = _times(unit, units[other], -exponent)
+                        unit = times(unit, units[other], -exponent)
                 derived[node], source[node] = {symbol: exponent / power for symbol, exponent in unit.items()}, equation
         units |= derived
         waiting = [equation for node in derived for equation in containing[node]]
@@ -275,9 +169,9 @@ def _solved(equations: UnitEquations) -> dict[int, Powers]:
 def _contradicts(equation: UnitEquation, units: Mapping[int, Powers]) -> bool:
     if any(node not in units for node, _ in equation.terms):
         return False
-    product = _times({}, equation.product, -1)
+    product = times({}, equation.product, -1)
     for node, power in equation.terms:
-        product = _times(product, units[node], power)
+        product = times(product, units[node], power)
     if not product:
         return False
     factors = [(SYMBOLS[symbol], power) for symbol, power in product.items() if symbol in SYMBOLS]
@@ -289,7 +183,7 @@ def _dimension(unit: Powers) -> dict[str, Fraction]:
     product: dict[str, Fraction] = {}
     for symbol, power in unit.items():
         unit_symbol = SYMBOLS.get(symbol)
-        product = _times(product, dict(unit_symbol.dimension) if unit_symbol else {symbol: Fraction(1)}, power)
+        product = times(product, dict(unit_symbol.dimension) if unit_symbol else {symbol: Fraction(1)}, power)
     return product
 
 

@@ -12,7 +12,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.model.arguments import names_of
-from bondgraph.model.units import spread
+from bondgraph.model.units import entry_units
 from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
 
@@ -80,7 +80,7 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
                 system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
-        units = (spread(slot.unit, slot.size) if slot.shape else None) or [slot.unit] * slot.size
+        units = entry_units(slot.unit, slot.shape) or [slot.unit] * slot.size
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), units, strict=True)):
             index = slot.start + k
             is_state = slot.block == "x"

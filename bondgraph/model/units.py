@@ -15,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+Powers = Mapping[str, Fraction]
+"""Symbols of a unit with their powers."""
+
 _POWER = re.compile(r"(?:\^|\*\*)\(?([-+]?\d+(?:/\d+)?)\)?")
 _SYMBOL = re.compile(r"[^\d\s^*/(),.·⋅+-]+|1")
 
@@ -46,7 +49,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
     `entries` are the entries of a constant matrix, in which zeros need no unit.
     """
     over, under = parts(rows), parts(columns)
-    if entries is not None and (common := _of_entries(over, under, np.asarray(entries))):
+    if entries is not None and (common := _common(over, under, np.asarray(entries))):
         return common
     table = [[_quotient(a, b) for b in blocks(under)] for a in blocks(over)]
     if not all(map(all, table)):
@@ -65,19 +68,27 @@ def is_pose(unit: str, count: int) -> bool:
     return (len(parts(unit)), count) == (2, 7)
 
 
-def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, which may be those of a pose; None if the number of units does not divide
-    `count`."""
-    units = parts(unit)
+def entry_units(unit: str, shape: tuple[int, ...]) -> list[str] | None:
+    """Return the unit of each entry of an array, row by row; None if the unit does not match the shape.
+
+    Semicolons separate the units of rows. The constant zeros of a pose (4, 4) have an unknown unit.
+    """
+    if (unit, shape) == ("1, m", (4, 4)):
+        return ["1", "1", "1", "m"] * 3 + ["", "", "", "1"]
+    if len(shape) == 2:
+        rows = unit.split("; ")
+        units = [entry_units(row, shape[1:]) or [""] * shape[1] for row in rows]
+        return None if shape[0] % len(rows) else [entry for row in units for entry in row * (shape[0] // len(rows))]
+    count, named = math.prod(shape), parts(unit)
     if is_pose(unit, count):
-        return [units[0]] * 4 + [units[1]] * 3
-    return None if count % len(units) else [part for part in units for _ in range(count // len(units))]
+        return [named[0]] * 4 + [named[1]] * 3
+    return None if count % len(named) else [part for part in named for _ in range(count // len(named))]
 
 
-def _of_entries(over: list[str], under: list[str], entries: np.ndarray) -> str:
+def _common(over: list[str], under: list[str], entries: np.ndarray) -> str:
     """Return the common unit of all nonzero entries, if there is one."""
     count, width = entries.shape if entries.ndim == 2 else (1, entries.size)
-    left, right = spread(", ".join(over), count), spread(", ".join(under), width)
+    left, right = entry_units(", ".join(over), (count,)), entry_units(", ".join(under), (width,))
     if left is None or right is None:
         return ""
     indices = np.argwhere(entries.reshape(count, width))
@@ -95,14 +106,18 @@ def _quotient(above: str, below: str) -> str:
     over, under = powers(above), powers(below)
     if over is None or under is None:
         return ""
-    exponents = dict.fromkeys((*over, *under), Fraction(0))
-    for sign, several in ((1, over), (-1, under)):
-        for name, power in several.items():
-            exponents[name] += sign * power
-    return written(exponents)
+    return written(times(over, under, -1))
 
 
-def written(exponents: Mapping[str, Fraction]) -> str:
+def times(unit: Powers, other: Powers, power: Fraction | int = 1) -> dict[str, Fraction]:
+    """Return a unit times a power of another unit."""
+    product = dict(unit)
+    for symbol, exponent in other.items():
+        product[symbol] = product.get(symbol, Fraction(0)) + exponent * power
+    return {symbol: exponent for symbol, exponent in product.items() if exponent}
+
+
+def written(exponents: Powers) -> str:
     """Write symbols with their powers as a unit; "1" without symbols.
 
     >>> written({"N": Fraction(1), "m": Fraction(-1), "s": Fraction(-2)})

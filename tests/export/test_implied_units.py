@@ -14,7 +14,7 @@ from screws.scalars import absolute, atan2, exp, floor, less, maximum, searchsor
 from tests.export.documented import MODELS, compiled
 from tests.export.test_units_of_models import dimension
 from tests.inner.assembly import units_of
-from tests.inner.model import spread
+from tests.inner.model import entry_units
 
 DECLARED = [name for name in MODELS if name.startswith(("two arms", "delta", "rolling eggs", "bouncing"))]
 
@@ -184,11 +184,10 @@ def test_implied_units_are_the_declared_ones(name: str) -> None:
     }
     found, agreeing = units_of(replace(system, values=bare)), 0
     for path, value in system.values.items():
-        size = int(np.prod(value.shape or ()))
-        one, other = (spread(unit, size) for unit in (value.unit, found[path]))
-        if bare[path].unit or not value.unit or not found[path] or one is None or other is None or len(value.shape or ()) > 1:
+        if bare[path].unit or not value.unit or not found[path]:
             continue
-        assert [*map(dimension, one)] == [*map(dimension, other)], (path, value.unit, found[path])
+        for one, other in zip(*(entry_units(unit, value.shape or ()) or () for unit in (value.unit, found[path])), strict=True):
+            assert not one or not other or dimension(one) == dimension(other), (path, value.unit, found[path])
         agreeing += 1
     assert agreeing >= 10
 

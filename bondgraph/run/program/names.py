@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
-from bondgraph.model.units import spread
+from bondgraph.model.units import entry_units
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import UnknownName, unknown_name
 
@@ -62,7 +62,7 @@ class Layout:
             text = f'"{name}" has no component {list(indices)}; its shape is {slot.shape}; did you mean "{component}"?'
             raise UnknownName(text)
         index = int(np.ravel_multi_index(indices, slot.shape))
-        units = spread(slot.unit, slot.size) if ";" not in slot.unit else None
+        units = entry_units(slot.unit, slot.shape)
         return Slot(slot.block, slot.start + index, (), units[index] if units else "")
 
     def __contains__(self, name: object) -> bool:

@@ -24,7 +24,7 @@ import numpy as np
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.model.units import spread
+from bondgraph.model.units import entry_units
 from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
 from bondgraph.stepping.quadratic.candidates import CONE, Cone, TouchingBody, directions
 from bondgraph.tape.differentiate import jacobian
@@ -288,7 +288,7 @@ class StepValues:
             indices = list(self.system.places[name])
             self.places += indices
             self.owners += [name.rpartition(".")[0]] * len(indices)
-            units = spread(model.bonds_at(self.owners[-1])[0].domain.flow_unit, len(indices)) or [""] * len(indices)
+            units = entry_units(model.bonds_at(self.owners[-1])[0].domain.flow_unit, (len(indices),)) or [""] * len(indices)
             self.turns += [unit.startswith("rad") for unit in units]
             self.labels += [f"{name}[{k}]" for k in range(len(indices))] if len(indices) > 1 else [name]
         self.v = [self.x[k] for k in self.places]
