@@ -295,6 +295,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_modelica_cannot_say_is_refused(words: str) -> None:
+def test_models_without_modelica_equivalent_are_refused(words: str) -> None:
     with pytest.raises(ModelError, match=f"(?s){words}.*an FMU"):
         modelica_source(REFUSED[words]())
