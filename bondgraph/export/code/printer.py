@@ -190,7 +190,8 @@ class StraightLine:
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     """Return the routines of a model by name: `prepare` (computes the entries after the parameters from p alone), `rates`,
     `outputs`, `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`),
-    and x after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
+    x after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed), residuals
+    and a Newton step of each nonlinear loop (`newton_k`), and further routines of the solver.
 
     Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
     """

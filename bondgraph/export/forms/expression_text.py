@@ -16,8 +16,7 @@ from bondgraph.output.tables import labels_of
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Return LaTeX of all values, of `more` names and of all time derivatives; the value of a source has the letter of its
-    effort or flow."""
+    """Return LaTeX of all values and of `more` names, by label; the value of a source has the letter of its effort or flow."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}
     for name in dict.fromkeys((*system.values, *more)):

@@ -70,7 +70,7 @@ def c_run(
     ----------
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, an identifier; the model's name by default.
-    initial, parameters : changes of start values and parameters, as in `simulate`.
+    t_end, initial, parameters, settings : as for `simulate`.
 
     Raises `ModelError` as `simulate` and `c_source` do; E281 for a run that needs Python or does not reach its end.
     """
@@ -130,7 +130,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         choice = selection_after_stiffness(program, choice)
         space = workspace_of(prepared, choice)
         course = space.run(p, x, m, prepared.wanted[0])
-    if space.settler is not None and _has_asked(space.settler):
+    if space.settler is not None and _has_consulted_python(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
@@ -142,7 +142,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 
-def _has_asked(settler: EventHandler) -> bool:
+def _has_consulted_python(settler: EventHandler) -> bool:
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 

@@ -38,7 +38,7 @@ OUTCOMES = {
     EventOutcome.NOT_FINITE: "a state is not finite",
     EventOutcome.STOPPED: "it needs Python (simultaneous collisions)",
 }
-"""Reasons why an event ends a run in C, and their meanings."""
+"""Outcome of an event that ends a run in C -> the reason."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ static void complete_step(Instance *c)
 static int set_time(Instance *c, double time)
 {
     if (!isfinite(time) || time < c->s.start)
-        return refuse(c, "the time %.17g s is before the start", time);
+        return refuse(c, "the time %.17g s is not finite, or is before the start", time);
     c->s.now = c->s.shown = time - c->s.start;
     c->s.known = 0;
     return FINE;

@@ -150,7 +150,7 @@ static int set_up(Instance *c, int has_tolerance, double tolerance, double start
     if (has_stop && !(stop > start))
         return refuse(c, "the stop time, %.9g s, is not after the start, %.9g s", stop, start);
     if (has_tolerance && !(tolerance > 0.0 && isfinite(tolerance)))
-        return refuse(c, "the tolerance is not positive");
+        return refuse(c, "the tolerance is not positive and finite");
     c->s.start = start;
     c->s.stop_given = has_stop;
     c->s.stop = stop;

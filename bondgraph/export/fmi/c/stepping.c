@@ -94,7 +94,7 @@ static int fit_experiment(Instance *c)
     const double span = c->s.stop_given ? c->s.stop - c->s.start : SPAN;
     size_t k;
     if (!(span > 0.0))
-        return refuse(c, "the stop time is before the start");
+        return refuse(c, "the stop time is not after the start");
     if (c->s.start != START) {
         if (!STARTS_MOVE)
             return refuse(c, "the model contains absolute times: start at %.9g s, as it was exported", (double)START);
