@@ -7,7 +7,7 @@ from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
 from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.modelica.expressions import TEXTS
-from bondgraph.export.code.modelica.words import quoted, unit, user_name
+from bondgraph.export.code.modelica.words import quoted, real, unit, user_name
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces

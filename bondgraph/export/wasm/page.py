@@ -94,7 +94,7 @@ def live_page(
 
     Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
     that sets times of clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a panel;
-    `FileError` E415, E414 as `LivePage.write` does.
+    `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")
