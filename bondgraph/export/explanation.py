@@ -143,8 +143,6 @@ def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Re
 
 
 class _Tracer:
-    """Tracer that follows each value to its equation once."""
-
     def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
         self.compiled, self.system, self.max_depth, self.through = compiled, system, max_depth, through

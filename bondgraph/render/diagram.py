@@ -237,7 +237,7 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and missing bonds."""
+    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and unknown bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():

@@ -105,7 +105,7 @@ def _are_near(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
-    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and labels."""
+    """Return the cost of a label's overlaps with points of all lines, its own bond included, and with nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))

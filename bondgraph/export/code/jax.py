@@ -65,7 +65,6 @@ def _xla_function(source: SelfContained) -> Callable[..., Any]:
 
 
 def _callback_function(source: SelfContained) -> Callable[..., Any]:
-    """Return a JAX function that calls machine code for its values and derivatives."""
     import jax
     import jax.numpy as jnp
 

@@ -18,7 +18,6 @@ from screws.errors import plural
 
 
 def _range(first: str, count: int) -> str:
-    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip(")").partition("(")
     return f"{array}({index}:{int(index) + count - 1})"
 

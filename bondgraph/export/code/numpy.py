@@ -16,7 +16,6 @@ from bondgraph.tape.routine import Listing
 
 
 def _slice(first: str, count: int) -> str:
-    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip("]").partition("[")
     return f"{array}[{index}:{int(index) + count}]"
 

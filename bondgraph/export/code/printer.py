@@ -73,8 +73,6 @@ def constant(value: float, not_a_number: str, infinity: str) -> str:
 
 @dataclass
 class _Part:
-    """Printer of one part: steps `first` to `last`."""
-
     dialect: Dialect
     program: Listing
     reading: InputText

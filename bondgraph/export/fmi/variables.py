@@ -61,7 +61,6 @@ class ModelVariable:
 
     @property
     def size(self) -> int:
-        """Number of scalars."""
         return math.prod(self.shape)
 
     def reference(self, number: int = 0) -> int:
@@ -183,7 +182,7 @@ def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
-    """Return the variables, dropping aliases that are names of other variables; a name that is already used gets a number."""
+    """Return the variables without aliases that are names of other variables; a name that is already used gets a number."""
     taken, result = set[str](), list[ModelVariable]()
     every = list(variables)
     names = {variable.name for variable in every}

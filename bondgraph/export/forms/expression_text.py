@@ -45,7 +45,6 @@ def letter_of(letters: Mapping[str, str], name: str) -> str:
 
 
 def _component(letter: str, index: tuple[int, ...]) -> str:
-    """Return a component's letter, with indices from 1, as in the literature."""
     if not index:
         return letter
     indices = ",".join(str(k + 1) for k in index)

@@ -157,7 +157,6 @@ def _dot(x: float, y: float, radius: float, style: str) -> str:
 
 
 def _start(x: float, top: float) -> str:
-    """Return a dot above the initial state."""
     dot = _dot(x, top - 11.5, 2.8, f'fill="{COLOURED.ink}" stroke="none"')
     return dot + _line(f"M{x:.1f},{top - 11.5:.1f} L{x:.1f},{top - 5.0:.1f}") + _head((x, top), (0.0, 1.0))
 

@@ -256,7 +256,6 @@ class _Balance:
             raise no_form(compiled, path, "its input acts directly on a source or a resistor")
 
     def _check_energies(self, stored: Mapping[str, Any], x: Sequence[Any], z: Sequence[Any]) -> None:
-        """Check that each energy depends only on its own states (else E277)."""
         values, compiled = self.model.values, self.model.compiled
         for path, names in self.ports.states.items():
             states = {s for name in names for s in scalars_of(values[name])}

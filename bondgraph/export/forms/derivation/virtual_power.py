@@ -174,8 +174,6 @@ def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
 
 @dataclass(frozen=True)
 class _VirtualPower:
-    """Flows in terms of the velocities, and the forces of all elements."""
-
     model: CutModel
     parts: MechanicalParts
     state_rates: dict[str, str]

@@ -42,7 +42,6 @@ class Piece:
 
     @property
     def negative(self) -> bool:
-        """Return True if the piece begins with a minus sign."""
         return self.latex.startswith("-")
 
 
