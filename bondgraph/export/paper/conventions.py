@@ -109,8 +109,9 @@ _SCREWS: Words = split_formulas(
     r"$\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}$, or seven numbers (units 1, m): a quaternion (w, x, y, z), of which only "
     r"the direction counts, and $p$; $R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & "
     r"-x^2-z^2 & yz-wx \\ xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}$. "
-    r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of poses "
-    r"is the product of their matrices; its quaternion is the product of their quaternions; for a point $b$, $H\,b$ is $R\,b + p$."
+    r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of "
+    r"poses is the product of their matrices; its quaternion is the product of their quaternions; for a point $b$, $H\,b$ is "
+    r"$R\,b + p$."
 )
 
 
