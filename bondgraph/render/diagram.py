@@ -38,7 +38,7 @@ class Sign:
     """Symbol of a diagram: its meaning, and the function that draws it at (x, y) px."""
 
     words: str
-    drawn: Callable[[Route, float, float, Palette], str]
+    draw: Callable[[Route, float, float, Palette], str]
 
 
 def _vector(route: Route, x: float, y: float, palette: Palette) -> str:
@@ -97,7 +97,7 @@ def legend_lines(kinds: set[str], left: float, top: float, width: float, palette
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE
         start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
-        parts.append(sign.drawn(straight(start, end), x, y, palette))
+        parts.append(sign.draw(straight(start, end), x, y, palette))
         parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, LEGEND_SIZE, palette.muted, "start"))
         x += advance
     return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top

@@ -92,8 +92,8 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the same steps as `simulate`, whatever the communication points. Export simulates the run once, as
-    for `c_run`, and again for the reference results and for the page.
+    In co-simulation it takes the same steps as `simulate`, whatever the communication points, until an input changes. Export
+    simulates the run once, as for `c_run`, and again for the reference results and for the page.
 
     Parameters
     ----------

@@ -126,8 +126,8 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
-"""Maximum number of statements of a model whose equations are written in one piece if possible, and of the scalars that they
-compute; the energy balance is not counted."""
+"""Maximum numbers of statements, and of scalars that they compute, for which equations are written in one piece if possible; the
+energy balance is not counted."""
 
 
 def state_equations(

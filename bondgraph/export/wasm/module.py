@@ -109,7 +109,7 @@ def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
 
 @functools.cache
 def solver_module(method: Method) -> bytes:
-    """Return the module of a solver, the same for all models: runs with a method, and error control."""
+    """Return the module that runs a method with error control; it is the same for all models."""
     written = solver_libraries(method)
     called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
     return compile_module([*map(module_text, written.values()), _elementary_text()], [*SOLVER_PROCEDURES, *called])

@@ -113,7 +113,7 @@ class Letters:
     parts: Parts
     tree: tuple[Branch, ...]
     used: set[str] = field(default_factory=set)
-    """First values of the groups of corresponding values in use; each needs an entry in the list of symbols."""
+    """Values whose letters occur, the first of each group of corresponding values; each needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
     """Branches in which letters stand for the indices of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
