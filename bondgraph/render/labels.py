@@ -65,8 +65,8 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each bond by the index of its edge, with little overlap: its dimension, if above 1; its `texts`, by
-    the name of the bond, on the effort and flow sides; and the names of ports at its ends."""
+    """Return the labels of each bond by the index of its edge, with little overlap. The labels are its dimension, if above 1,
+    its `texts` (found by its name) on the effort and flow sides, and the names of ports at its ends."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
@@ -163,8 +163,8 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return the centre (x, y) of each junction's name by the index of its node: below the node or, to avoid lines, nodes,
-    titles of boxes and `occupied` rectangles, near it, preferably in its box; `frames` are the rectangles of the boxes."""
+    """Return the centre (x, y) of each junction's name, by the index of its node. Names are near their nodes, below if possible,
+    and clear of lines, nodes, titles of boxes and `occupied` rectangles; `frames` are the rectangles of the boxes."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])

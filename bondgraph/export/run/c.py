@@ -121,7 +121,7 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run to the end, or to a transition that ends the run; return the method by which machine code reaches this point, the
+    """Run to the end, or to a transition that ends the run. Return the method with which machine code reaches this point, the
     number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)

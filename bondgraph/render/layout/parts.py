@@ -1,9 +1,9 @@
 """Equal parts of a sketch, by a canonical order of its nodes, edges and boxes, and their orientation in a drawing.
 
 The canonical order depends only on the graph, so a drawing depends on neither the order in which a model was built nor its names,
-except for their widths: colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968), then one of
-the nodes that are still alike comes first, and so on (McKay, 1981). Names decide only between symmetric nodes, where the drawing
-is the same either way.
+except for their widths. Colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968); then one of
+the nodes of the same colour gets its own colour, and the refinement continues (McKay, 1981). Names decide only between symmetric
+nodes, where the drawing is the same either way.
 """
 
 from __future__ import annotations

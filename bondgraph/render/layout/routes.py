@@ -25,9 +25,12 @@ ROOM = 4.0
 """Gap between a node's text and an edge of other nodes, px."""
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
-LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: of each px of detour and each px inside another box; of each point inside a node and inside a name; of each
-crossing, each line close to parallel at a node, and each corner."""
+DETOUR_COST, BOX_COST = 0.3, 0.25
+"""Costs of each px of detour and of each px inside another box, px."""
+NODE_COST, NAME_COST = 150.0, 40.0
+"""Costs of each point inside a node and of each point inside a name, px."""
+CROSSING_COST, CROWDING_COST, CORNER_COST = 60.0, 120.0, 30.0
+"""Costs of each crossing, of each line in almost the same direction at a node, and of each corner, px."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +97,15 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
     low, high = points.min(axis=0), points.max(axis=0)
     near = np.all((world.high > low) & (world.low < high), axis=1)
     near[own_nodes] = False
-    cost = NODE * int(within(points, world.low[near], world.high[near]).sum())
-    cost += NODE * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
+    cost = NODE_COST * int(within(points, world.low[near], world.high[near]).sum())
+    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
     others = (world.named_nodes != edge.tail) & (world.named_nodes != edge.head)
-    cost += NAME * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
+    cost += NAME_COST * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
     strange = foreign_boxes(world, edge.tail, edge.head)
     spacing = route.length / max(len(points) - 1, 1)
-    cost += FOREIGN * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
-    cost += LONG * max(route.length - float(length(route.end - route.start)), 0.0)
-    cost += CORNER * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
+    cost += BOX_COST * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
+    cost += DETOUR_COST * max(route.length - float(length(route.end - route.start)), 0.0)
+    cost += CORNER_COST * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
     cost += _of_lines(route, index, sketch, lines)
     return float(cost)
 
@@ -116,12 +119,18 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
     cost = 0.0
     for (other, line), weight in zip(lines, weights.tolist(), strict=True):
         met = sketch.edges[other]
-        cost += CROSS * weight * _crossed(route, line)
+        cost += CROSSING_COST * weight * _crossed(route, line)
         if edge.tail in (met.tail, met.head):
-            cost += CROWD * weight * direction_closeness(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+            cost += (
+                CROWDING_COST
+                * weight
+                * direction_closeness(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+            )
         if edge.head in (met.tail, met.head):
             cost += (
-                CROWD * weight * direction_closeness(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
+                CROWDING_COST
+                * weight
+                * direction_closeness(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
             )
     return cost
 
@@ -238,8 +247,8 @@ def _costs(
     costs = []
     for kind in (0, 1):
         foreign_here = grid.in_frames[kind][strange].any(axis=0)
-        cost = spans[kind] * (LONG + FOREIGN * foreign_here) + share * SHARED_POINT_COST * met[kind]
-        cost = cost + NAME * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
+        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * met[kind]
+        cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
         blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
         costs.append(np.where(blocked, np.inf, cost).tolist())
     return costs[0], costs[1]
@@ -297,17 +306,17 @@ def _ends(
             continue
         along = points[k] - centre
         along = along / max(float(length(along)), 1e-9)
-        cost = LONG * float(far[k]) + CROWD * sum(direction_closeness(along, each) for each in leaving)
+        cost = DETOUR_COST * float(far[k]) + CROWDING_COST * sum(direction_closeness(along, each) for each in leaving)
         if min(abs(float(along[0])), abs(float(along[1]))) > 1e-6:
-            cost += CORNER
+            cost += CORNER_COST
         if float(far[k]) < 16.0:
-            cost += CORNER
+            cost += CORNER_COST
         ends[int(near_crossings[k][0]), int(near_crossings[k][1])] = (cost, float(along[0]), float(along[1]))
     return ends
 
 
 def _turn(cosine: float) -> float:
-    return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
+    return 0.0 if cosine > 0.999 else CORNER_COST if cosine > 0.5 else CORNER_COST + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
@@ -319,7 +328,7 @@ def _shortest(
 
     def ahead(i: int, j: int) -> float:
         """Return a lower bound of the remaining cost, without the last step."""
-        return LONG * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
+        return DETOUR_COST * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
 
     least: dict[tuple[int, int, int], float] = {}
     before: dict[tuple[int, int, int], tuple[int, int, int] | None] = {}
@@ -353,7 +362,7 @@ def _shortest(
                 reach(cost + section, (k, m, way), state)
         for turned in range(4):
             if turned // 2 != way // 2:
-                reach(cost + CORNER + 10.0, (i, j, turned), state)
+                reach(cost + CORNER_COST + 10.0, (i, j, turned), state)
     if last is None:
         return None
     path = []

@@ -3,8 +3,9 @@
 Storages are cut at their outputs, the gradient z of their energy, and resistors at their outputs d. The remaining junction
 structure is linear and lossless and gives all inputs in terms of these outputs and the sources u. The resistors, d = D r with
 inputs r, close this structure.
-The states of dependent storages are functions phi of the other states x: with x' = F z + B u - N^T (d phi/dx) x' and z_d = N z,
-the matrix E = 1 + N^T d phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
+The states of dependent storages are functions phi of the other states x, and the gradient of their energy is z_d = N z. With
+E = 1 + N^T d phi/dx, the equations x' = F z + B u - N^T (d phi/dx) x' become E x' = F z + B u, and E^T z is the gradient of the
+energy of all storages.
 
 Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
 """
