@@ -140,7 +140,6 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
 
 
 def _past_the_barb(kind: str, words: str) -> float:
-    """Return the additional distance of a label that is long enough to reach the barb of the half arrow."""
     return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > MAX_SHORT_WIDTH else 0.0
 
 

@@ -227,7 +227,6 @@ def _is_point(at: object) -> bool:
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
-    """Push overlapping nodes apart along the smaller overlap; fixed nodes stay."""
     where = where.copy()
     half = np.array([(max(node.half_width, node.below / 2) + 8, node.half_height + 12) for node in sketch.nodes])
     for _ in range(60):
