@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains.dynamics import first_moment, section_moments
-from screwbond.models.chains.kinematics import section_twists, steps
+from screwbond.models.chains.kinematics import section_frames, section_twists
 from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import Tree, as_floats
 
@@ -34,7 +34,7 @@ def centroidal_momentum(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray
 
     Weight does not change the angular part: it is constant in flight.
     """
-    freedoms, moves = tree.sections.freedoms, steps(tree, q)
+    freedoms, moves = tree.sections.freedoms, section_frames(tree, q)
     twists, carried = section_twists(tree, moves, v)[1:], section_moments(tree, numbers)
     momenta = [body.momentum(*twist) for body, twist in zip(carried, twists, strict=True)]
     angular, linear = np.zeros(3), np.zeros(3)
@@ -56,7 +56,7 @@ def support_polygon(points: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1
     """Return the corners (k, 3) of the support polygon: the convex hull of the contact `points` (m, 3), m, counter-clockwise seen
     from `up`.
 
-    Raises `ModelError` E342 for anything but points.
+    Raises `ModelError` E342 for invalid points or a zero `up`.
     """
     corners, flat = _projected(points, up)
     return corners[plane_hull(flat)]
@@ -66,7 +66,7 @@ def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = 
     """Return the distance perpendicular to `up`, m, from a `centre` of mass (3,) to the edge of the support polygon of `points`
     (m, 3); it is negative outside, where the weight tips the body.
 
-    Raises `ModelError` E342 for anything but points.
+    Raises `ModelError` E342 for invalid points or a zero `up`.
     """
     corners = support_polygon(points, up)
     _, flat = _projected(np.vstack([corners, *_projected([centre], up)[:1]]), up)

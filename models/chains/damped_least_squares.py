@@ -104,10 +104,11 @@ def inverse_kinematics(
     goal : a pose (4, 4) or (7,) of the point in the world, or only its position (3,), m; or rows of these.
     at : the point, in the link's frame, m.
     start : (n,) or a row for each goal, rad and m; by default zero, or the limit nearest to it.
-    tolerance : angle in rad, and distance divided by the size of the tree, within which a goal is reached.
+    starts : largest number of starts for each goal.
+    tolerance : angle in rad, and distance divided by the result's `size`, within which a goal is reached.
     nearest : True to return the nearest pose found for goals out of reach; otherwise they are refused.
 
-    Raises `ModelError` E338 for an invalid goal, point or start, E339 for a start beyond the limits, E340 for goals that
+    Raises `ModelError` E338 for an invalid argument, E339 for a start beyond the limits, E340 for goals that
     were not reached, with the nearest pose and the joints at their limits; E454 for an unknown link.
     """
     need_tree(tree, "inverse_kinematics")
@@ -177,8 +178,8 @@ class _Search:
                 break
             x, e, lever, mu = q[moving], error[moving], J[moving], damping[moving]
             downhill = np.einsum("kmn,km->kn", lever, e)
-            held = ((x <= lower) & (downhill < 0.0)) | ((x >= upper) & (downhill > 0.0))
-            free = np.where(held[:, None], 0.0, lever)
+            blocked = ((x <= lower) & (downhill < 0.0)) | ((x >= upper) & (downhill > 0.0))
+            free = np.where(blocked[:, None], 0.0, lever)
             normal = free @ free.transpose(0, 2, 1) + mu[:, None, None] * np.eye(e.shape[1])
             step = np.einsum("kmn,km->kn", free, np.linalg.solve(normal, e[..., None])[..., 0])
             target = np.clip(x + sizes * step, lower, upper)
@@ -212,9 +213,9 @@ class _Search:
         stuck, goal = nearest.at_limits(), f"goal {k[0]}" if len(q) > 1 else "the goal"
         goal += f" and {len(missed) - 1} more" if len(missed) > 1 else ""
         free = "no joint moves it closer: it is out of reach, or the Jacobian is singular there"
-        why = "held by limits: " + ", ".join(stuck[:6]) if stuck else free
+        why = "joint limits block it: " + ", ".join(stuck[:6]) if stuck else free
         away = f"{nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad away"
-        title = f"{self.tree.name} does not reach {goal}: the nearest pose is {away}"
+        title = f"{self.tree.name} does not reach {goal}: the nearest pose found is {away}"
         cures = ["nearest=True for that pose", f"more than starts={starts}"]
         cures += ["a point (3,), if the orientation is free"] if self.goals.ndim == 3 else []
         return refusal("E340", title, *cures, about=self.tree.name, why=why)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
+from screwbond.models.chains.kinematics import Frame, section_frame, section_frames, section_twists
 from screwbond.models.chains.links import Link, UncheckedInertia, Vector
 from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import SNAP, Section, Tree
@@ -58,7 +58,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of every inertia parameter of the links that exceeds 1e-14 times related parameters.
+    """Return name -> (value, unit) of the links' masses, and of their other inertia parameters unless they are zero.
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """
@@ -129,10 +129,12 @@ def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) 
 def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies.
 
+    `numbers` : values of all inertia parameters, as `inertia_numbers` lists them; by default the tree's own.
+
     Raises `ModelError` E538 for a coordinate that moves no mass, E526 for a link whose kinetic energy could be negative (both
-    only without `numbers`: a graph is checked when it is made).
+    only without `numbers`).
     """
-    moves, freedoms = steps(tree, q), tree.sections.freedoms
+    moves, freedoms = section_frames(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     if not numbers:
         raise_if_any(tree.name, mass_problems(tree, tree.name, carried))
@@ -212,7 +214,7 @@ def inverse_dynamics(
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
     """Return the efforts of a motion whose base has the acceleration `rise` (3,), in the base's axes; `acceleration` is (n,), or
     None for zero."""
-    moves, freedoms = steps(tree, q), tree.sections.freedoms
+    moves, freedoms = section_frames(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
     rates: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), rise)]
@@ -254,7 +256,7 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     """Return the kinetic energy, J."""
     carried = section_moments(tree, numbers)
     total: Any = 0.0
-    for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
+    for body, (omega, linear) in zip(carried, section_twists(tree, section_frames(tree, q), v)[1:], strict=True):
         angular, momentum = body.momentum(omega, linear)
         total = total + 0.5 * (omega @ angular + linear @ momentum)
     for rotor, rate in zip(armatures(tree, numbers), tree.sections.rates(v), strict=True):
@@ -283,7 +285,7 @@ def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
     total: tuple[Any, Any] = (0.0, np.zeros(3))
     for k in range(len(carried) - 1, -1, -1):
-        R, p = step(freedoms[k], positions[k])
+        R, p = section_frame(freedoms[k], positions[k])
         mass, first = carried[k]
         first = R @ first + mass * p
         before = freedoms[k].before
@@ -296,8 +298,8 @@ def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
 
 @of_rows("q")
 def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.ndarray:
-    """Return dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
-    moves = steps(tree, q)
+    """Return dV/dq (n,): the efforts that hold the tree at rest in uniform `gravity` (3,) m/s^2 in world axes, N m or N."""
+    moves = section_frames(tree, q)
     composites = _composites(tree, moves, section_moments(tree, numbers))
     pulls = [_in_base(tree, gravity)]
     out = []
@@ -413,7 +415,7 @@ def forward_dynamics(
     if not all(drive.direct for drive in sections.drives):
         forces = bias(tree, q, v, *numbers) + gravity_forces(tree, gravity, q, *numbers)
         return array(list(solve_spd(mass_matrix(tree, q, *numbers), effort - forces)))
-    moves = steps(tree, q)
+    moves = section_frames(tree, q)
     twists = section_twists(tree, moves, v)
     bodies = [_rigid(body, twist) for body, twist in zip(section_moments(tree, numbers), twists[1:], strict=True)]
     velocity_terms = [

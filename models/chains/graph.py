@@ -75,7 +75,8 @@ class ChainOptions:
 
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
-    """Return E454 for each invalid argument and for a singular mass matrix, or E538 for a freedom that moves no mass."""
+    """Return E454 for each invalid argument or, if there are none, the problems of the masses: E450 without freedoms, E526, E538,
+    and E454 for a singular mass matrix."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -104,7 +105,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         detail = "factor of the stops' force per velocity, s/rad or s/m"
         problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a non-negative number")
     if options.limits not in stops.LIMIT_ACTIONS:
-        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these actions")
+        problem(f"limits={options.limits!r} is unknown", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these actions")
     return problems or _mass_problems(tree, name, options.position, place)
 
 
@@ -149,12 +150,14 @@ MATRIX_PREFERENCE = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Number of operations that each further section of a tree costs."""
+    """Numbers of operations for each further section of a tree."""
 
     fixed: float
+    """Operations of the mass matrix, whatever the section carries."""
     carried: float
-    """Operations to transform the momentum of the section, and of each section that it carries, to the preceding frame."""
+    """Operations of the mass matrix to transform the momentum of one carried section, or its own, to the preceding frame."""
     articulated: float
+    """Operations of the recursion with articulated bodies."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
@@ -163,12 +166,13 @@ axes. Each cost is exact for a further joint in a row; joints whose axes meet, a
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
-    """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
+    """Return True if M(q) and h(q, v) together are expected to take fewer operations with h by recursion than with h by
+    differentiation.
 
     The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with the square of
-    this number or faster. They break even at four joints with parallel and right-angled axes (the finger of a hand: 305
-    operations for v' by derivatives, 393 by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for
-    seven joints).
+    this number or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's
+    finger: 305 operations, 393 by recursion), and up to three with oblique axes (M and h: 694 and 722; 7425 and 3157 for seven
+    joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
@@ -223,8 +227,8 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then gravity, then any stiffnesses of joint springs
-    and of stops."""
+    """Return the IC. Its formulas take the inertia parameters, then any gravity, and any stiffnesses of joint springs and of
+    stops."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -326,9 +330,9 @@ class ChainGraph(Graph):
             title = f'chain "{self.name}" has no port for a link "{name}"'
             why = f"ports: {', '.join(self.link_ports) or 'none'}"
             raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
-        skin = surface or self.chain.links[self.chain.index(name)].surface
+        link_surface = surface or self.chain.links[self.chain.index(name)].surface
         path = f"{self.name}.{name}"
-        return LinkBody(f"{self.name} {name}", skin, self.place, self.port(name), f"{path}.pose", f"{path}.H")
+        return LinkBody(f"{self.name} {name}", link_surface, self.place, self.port(name), f"{path}.pose", f"{path}.H")
 
 
 @in_units(gravity="m/s^2")
@@ -351,6 +355,7 @@ def chain_graph(
 
     Parameters
     ----------
+    name : name of the graph, by default the tree's.
     ports : links that get a screw port of their own name (twist T_0_0_k); all other links cost nothing.
     joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
@@ -366,8 +371,8 @@ def chain_graph(
     magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
     the equations.
 
-    Raises `ModelError` E450 without a tree; E339 for a `position` beyond limits that are not ignored; E454 for ports, start
-    values or options incompatible with the tree, or a singular mass matrix; E538 for a freedom that moves no mass.
+    Raises `ModelError` E450 without a tree or freedoms; E339 for a `position` beyond limits that are not ignored; E454 for ports,
+    start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):

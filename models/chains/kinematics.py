@@ -27,7 +27,7 @@ from screws.vectors import cross
 Frame = tuple[np.ndarray, np.ndarray]
 
 
-def step(section: Section, x: Any) -> Frame:
+def section_frame(section: Section, x: Any) -> Frame:
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -41,20 +41,20 @@ def step(section: Section, x: Any) -> Frame:
     return (turned if np.array_equal(section.R, np.eye(3)) else section.R @ turned), advance
 
 
-def steps(tree: Tree, q: Any) -> list[Frame]:
+def section_frames(tree: Tree, q: Any) -> list[Frame]:
     sections = tree.sections
-    return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
+    return [section_frame(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
-def after(first: Frame, second: Frame) -> Frame:
-    """Return the frame `second`, which is given in `first`, relative to the frame in which `first` is given."""
+def compose(first: Frame, second: Frame) -> Frame:
+    """Return the product of two frames; `second` is given in `first`."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 
 def _frames(tree: Tree, q: Any, path: Sequence[int]) -> list[Frame]:
     positions = tree.sections.positions(q)
-    moves = (step(tree.sections.freedoms[k], positions[k]) for k in path)
-    return list(accumulate(moves, after, initial=(tree.base[:3, :3], tree.base[:3, 3])))
+    moves = (section_frame(tree.sections.freedoms[k], positions[k]) for k in path)
+    return list(accumulate(moves, compose, initial=(tree.base[:3, :3], tree.base[:3, 3])))
 
 
 def _column(section: Section, frame: Frame) -> list[Any]:
@@ -70,7 +70,7 @@ def link_pose(tree: Tree, link: int | str, q: Any) -> np.ndarray:
     """Return the pose H_0_k (4, 4) of a link's frame in the world. Raises `ModelError` E454 for an unknown link."""
     sections, number = tree.sections, tree.index(link)
     last = _frames(tree, q, sections.path(sections.carrier[number]))[-1]
-    R, p = after(last, (sections.R[number], sections.p[number]))
+    R, p = compose(last, (sections.R[number], sections.p[number]))
     return pose(R, p)
 
 
@@ -109,8 +109,8 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     columns: dict[int, list[Any]] = {}
     for k in reversed(sections.path(sections.carrier[link])):
         columns[k] = _column(sections.freedoms[k], seen)
-        R, p = step(sections.freedoms[k], positions[k])
-        seen = after(seen, (R.T, -(R.T @ p)))
+        R, p = section_frame(sections.freedoms[k], positions[k])
+        seen = compose(seen, (R.T, -(R.T @ p)))
     return _jacobian(tree, columns)
 
 
@@ -136,7 +136,7 @@ def located_jacobian(tree: Tree, link: int, q: Any, at: Any) -> tuple[np.ndarray
     """Return the pose (4, 4) of the point `at` of a link in the world, with the link's axes, and its `jacobian` in world axes."""
     sections, path = tree.sections, tree.sections.path(tree.sections.carrier[link])
     frames = _frames(tree, q, path)
-    R, p = after(after(frames[-1], (sections.R[link], sections.p[link])), (np.eye(3), np.asarray(at)))
+    R, p = compose(compose(frames[-1], (sections.R[link], sections.p[link])), (np.eye(3), np.asarray(at)))
     columns = {}
     for k, (turned, origin) in zip(path, frames[1:], strict=True):
         columns[k] = _column(sections.freedoms[k], (turned, origin - p))
@@ -163,7 +163,7 @@ def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.
 
 def body_twists(tree: Tree, q: Any, v: Any) -> list[np.ndarray]:
     """Return the twist T_k_0_k (6,) of every link in its own frame, by one pass from the base outward."""
-    sections, twists = tree.sections, section_twists(tree, steps(tree, q), v)
+    sections, twists = tree.sections, section_twists(tree, section_frames(tree, q), v)
     out = []
     for R, p, carrier in zip(sections.R, sections.p, sections.carrier, strict=True):
         omega, linear = twists[carrier]

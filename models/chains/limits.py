@@ -17,7 +17,7 @@ STATES = ("inside", "below", "above")
 
 
 def beyond_limits(tree: Tree, q: Any) -> list[str]:
-    """Return the coordinates that are beyond their limits in any of the rows (..., n), each with its limits."""
+    """Return the names of coordinates that are beyond their limits in any of the rows q (..., n), each with its limits."""
     lower, upper = tree.limits.T
     beyond = np.any((q < lower) | (q > upper), axis=tuple(range(np.ndim(q) - 1)))
     units = ["rad" if angle else "m" for angle in tree.is_angle]
@@ -42,7 +42,7 @@ def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
 
 
 def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
-    """Return the gradient (n,) of the energy of the stops: the efforts that compress them."""
+    """Return the gradient (n,) of the stops' energy: the efforts that compress them, N m or N."""
     total: list[Any] = [0.0] * tree.freedoms
     for k, x, out in _excess(tree, q):
         total[k] = total[k] + out * (_entry(stiffness, k) * x)
@@ -64,7 +64,8 @@ def _entry(values: Any, k: int) -> Any:
 
 
 def dissipation(tree: Tree, factor: float, unit: str) -> Element:
-    """Return the R of the stops: the spring's force times `factor` times the velocity, at most the force of the spring."""
+    """Return the R of the stops: the spring's force times `factor` times the velocity. On rebound it is at most the spring's
+    force, so that a stop never pulls."""
 
     def effort(v: Any, factor: Any, q: Any, stiffness: Any) -> Any:
         total: list[Any] = [0.0] * tree.freedoms

@@ -85,7 +85,7 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
 
 @in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
-    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
+    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) whose centre is at `centre` (m)."""
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), _point("centre", centre))
 
 
@@ -189,5 +189,6 @@ class Link:
             units = ["rad" if np.any(screw[:3]) else "m" for screw in self.joint.screws.T]
             units = units[:1] if len(set(units)) < 2 else units
             object.__setattr__(self, "limits", in_unit(self.name, "limits", self.limits, "; ".join(units)))
-            for name, of in FREEDOM_UNITS.items():
-                object.__setattr__(self, name, in_unit(self.name, name, entered[name], ", ".join(of[unit] for unit in units)))
+            for name, by_kind in FREEDOM_UNITS.items():
+                entry_units = ", ".join(by_kind[unit] for unit in units)
+                object.__setattr__(self, name, in_unit(self.name, name, entered[name], entry_units))

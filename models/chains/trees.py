@@ -71,8 +71,9 @@ class Sections:
     carrier: tuple[int, ...]
     """Index of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
+    """Constant rotation (3, 3) of each link's frame in the frame of its carrier."""
     p: tuple[np.ndarray, ...]
-    """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
+    """Constant origin (3,) of each link's frame in the frame of its carrier, m."""
 
     def path(self, number: int) -> list[int]:
         indices: list[int] = []
@@ -344,7 +345,7 @@ class Tree:
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
     E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not match the joint,
-    or an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
+    or an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic; E537 for limits that leave no motion.
     """
 
     name: str

@@ -34,7 +34,8 @@ def collisions(
     pairs: Iterable[tuple[Body, Body]] | None = None,
     exclude: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
-    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping`). A graph may have several such sets.
+    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping`), and return the graph. It may have several such
+    sets.
 
     Parameters
     ----------
@@ -48,7 +49,8 @@ def collisions(
     pairs : pairs that may touch, instead of all pairs.
     exclude : pairs that may not touch; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
-    Raises `ModelError` E545 for a body without a shape, E546 for invalid parameters, E547 for pairs of other bodies.
+    Raises `ModelError` E545 for a body without a shape or listed twice, E546 for invalid parameters, E547 for pairs of other
+    bodies.
     """
     index: dict[str, int] = {}
     shapes = []

@@ -142,6 +142,7 @@ def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: An
 
 
 def constrained_components(result: Any, name: str) -> list[int]:
-    """Return the indices in `COMPONENTS` that a contact of a run constrains, read from its selection matrix."""
+    """Return the indices in `COMPONENTS` that a contact with springs constrains, read from its selection matrix in a result;
+    `name` is the contact's path."""
     selection = np.atleast_2d(np.asarray(result[f"{name}.constrained.N"])[-1])
     return [int(np.argmax(row)) for row in selection]

@@ -1,6 +1,6 @@
 """Dry friction of a contact, |f| <= mu N, with exact sticking.
 
-In a compliant contact, sliders are in series with the springs and dampers of a friction cone, each with an automaton:
+In a compliant contact, each friction cone has an automaton, and a slider in series with its springs and dampers:
 
 ```
    1  T_O2^{C2,O1}
@@ -227,7 +227,7 @@ FRICTION, OFF = "friction", "off"
 IN_PLANE = ("v_x", "v_y")
 
 COEFFICIENT, SLIP_DIRECTION = f"{FRICTION} cone.coefficient", f"{FRICTION}.heading"
-"""Path of the coefficient, as in a compliant contact, and of the slip direction in the axes of C2."""
+"""Paths of the coefficient, as in a compliant contact, and of the slip direction in the axes of C2."""
 
 
 @dataclass(frozen=True)
@@ -305,8 +305,8 @@ def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Aut
         (SLIP_DIRECTION, Op("direction", direction), (flow, SLIP_DIRECTION)),
         (f"{FRICTION}.pace", Op("speed", length, "|#1|"), (flow,)),
     )
-    touch_guard = Op("they touch", lambda mode: 0.5 - switch.is_off(mode), r"\tfrac12 - [\text{apart}]")
-    separation_guard = Op("they are apart", lambda mode: switch.is_off(mode) - 0.5, r"[\text{apart}] - \tfrac12")
+    touch_guard = Op("contact", lambda mode: 0.5 - switch.is_off(mode), r"\tfrac12 - [\text{apart}]")
+    separation_guard = Op("no contact", lambda mode: switch.is_off(mode) - 0.5, r"[\text{apart}] - \tfrac12")
     mode = ("switch.mode",)
     on = Transition(OFF, SLIP, touch_guard, mode, resets, kind="friction on", internal=True)
     # Where impacts accumulate (Zeno), so do the transitions of this automaton, which only follows them.

@@ -72,9 +72,9 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
     return [f"kinematics.surface {i} {key}" for i, s in ((1, surface1), (2, surface2)) for key in s.parameters]
 
 
-def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -> list[str]:
+def start_results(surface1: Surface, surface2: Surface, law_results: Sequence[str]) -> list[str]:
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
-    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
+    return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *law_results, *charts]
 
 
 StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
@@ -83,8 +83,8 @@ that returns the contact coordinates at which the contact starts."""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:
-    """Return the start place of a contact: its only place or, of several, the place nearest to the point `near` (3,) of body 1,
-    m."""
+    """Return the start place of a contact: the place nearest to the point `near` (3,) of body 1, m; without `near` its only
+    place, and bodies that overlap at several places are refused (E428)."""
 
     def place(name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
         nearest = closest_points(*surfaces, H_1_2, near=near)
@@ -96,7 +96,7 @@ def only_place(near: np.ndarray | None = None) -> StartPlace:
 
 
 def numbered_place(number: int, count: int) -> StartPlace:
-    """Return the place with this number, counted from 1, among the `count` places of a contact."""
+    """Return the start place with this number, counted from 1, among the `count` places of a contact."""
     return lambda name, surfaces, H1, H_1_2: _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), count)[
         number - 1
     ]
@@ -217,7 +217,7 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path of the contact in the graph around it, or the path of each of its places."""
+        """Path of the contact in the graph around it, or the path of each of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
@@ -254,16 +254,17 @@ def contact(
     compliance : parameters of `Compliant`, the default law: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
-    `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
-    2`. With the friction of `Compliant`, also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in
-    C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
-    has these signals and modes, such as `place 1.gap`.
+    `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for surfaces with two charts, `chart 1`,
+    `chart 2`. With friction, also `friction excess` |w| - mu N (N; negative in stick), `friction slip` u (m/s, in C2) and, except
+    for `Rigid`, the mode `friction`: "off", "stick", "slip" and, for laws without springs, "start" as slip begins; likewise for
+    `torsional friction`. With several places, each place has these signals and modes, such as `place 1.gap`.
 
     Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
     unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters of a law, E438 for an invalid
     law, or a law given together with parameters of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for
     invalid friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they
-    are close to each other in fewer places, E437 for overlapping bodies under a law of impacts.
+    are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423 for a start near a pole of surface 2
+    with x or y constrained alone.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
@@ -358,7 +359,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`. Raises E566 if the bodies are unknown.
+    Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 if the bodies are unknown.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

@@ -81,8 +81,8 @@ def _length(surface: Surface) -> str:
 
 
 def _letter(parameter: str, surface: int) -> str:
-    letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else latex_name(parameter),))
-    return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
+    letter, *subscripts = LETTERS.get(parameter, (parameter if len(parameter) == 1 else latex_name(parameter),))
+    return f"{letter}_{{{','.join((*subscripts, f'O_{surface}'))}}}"
 
 
 LETTERS = {"radius": ("r",), "zB": ("z", "B")}
@@ -193,7 +193,8 @@ RATES = Op(
 """Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 AMBIGUOUS = 1e-8
-"""Fraction of the squared curvatures below which closest points are not unique: about 1e-4 of the radii from a focal point."""
+"""Fraction of the squared curvatures below which closest points count as ambiguous, at about 1e-4 of the radii from a focal
+point."""
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:

@@ -184,7 +184,7 @@ def pd_feedforward(
         time.
     unit : unit of the acceleration.
 
-    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for incomplete wiring.
+    Raises `ModelError` E470 for invalid gains, E476 for gains outside 0 <= kp <= kd^2, E478 for incomplete wiring.
 
     Source: Bortoff 2020, (11).
     """
@@ -257,7 +257,7 @@ def operational_torque(
 ) -> Element:
     """Build torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
-    Exact (y'' = u) if compensation is the full bias h of M v' + h = torque and the drift J' v is given.
+    The task is exact (y'' = u) if compensation is the full bias h of M v' + h = torque and the drift J' v is given.
 
     Parameters
     ----------
@@ -339,7 +339,8 @@ def joint_pid(
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
     kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp may be a function of time.
     dimension : number of joints, if all gains are scalars.
-    filter_time : time constant of this filter, s, if no velocity is given; `initial`, `nominal` : q at the start and its size.
+    filter_time : time constant of this filter, s, if no velocity is given.
+    initial, nominal : q at the start and its size, for this filter.
     compensation : torques, such as gravity compensation: a function of `compensation_signals`, or the path of a signal.
     limit : largest torque, () or (joints,). In saturation, anti-windup drives the integral back with the time constant kp / ki.
     period : sampling period, s; the torque is held between samples, q' is a filtered difference, and the integral is a sum.

@@ -65,7 +65,7 @@ def robot_files(compiled: Compiled) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid of a workspace map; its points, with all their quantities, must fit into memory (else E466)."""
+    """Grid of a workspace map. Raises `ModelError` E466 for invalid values."""
 
     points: int = number("", "number of grid points along each axis", 61, integer=True, least=2, most=300)
     branch: str = word(("out", "in"), "elbows out or in", "out")
@@ -80,7 +80,7 @@ MAP_FLAGS = {"--points": "points", "--branch": "branch"}
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
     """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, with axes x1, x2, x3.
 
-    Raises `ModelError` (E466) for an invalid grid.
+    Raises `ModelError` E466 for an invalid grid.
     """
     grid = record_of(Grid, options, MAP_FLAGS)
     points, branch, p = grid.points, grid.branch, robot.parameters
@@ -192,7 +192,7 @@ def _touch_overview(touch: SoftTouchRun, until: float) -> list[str]:
     return [
         f"soft touch: {until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms",
         f"  {count}" + (f": {times}" if times else ""),
-        f"  held with {1e3 * touch.holding_force:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um",
+        f"  holding force {1e3 * touch.holding_force:.2f} mN; the brick {slipped} and moves by {1e6 * touch.displacement:.3g} um",
     ]
 
 
@@ -311,7 +311,7 @@ def _run_arguments(group: Any) -> None:
     torque = group.add_mutually_exclusive_group()
     torque.add_argument("--torque", nargs=3, type=float, metavar=("U1", "U2", "U3"), help="motor torques, N m (default 0)")
     torque.add_argument("--hold", action="store_true", help="torques that hold the initial posture at rest")
-    group.add_argument("--t-end", type=float, default=5.0, help="s (default %(default)g)")
+    group.add_argument("--t-end", type=float, default=5.0, help="end of the run, s (default %(default)g)")
     group.add_argument("--samples", type=float, default=0.005, help="step of the output, s (default %(default)g)")
     group.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default %(default)g)")
 

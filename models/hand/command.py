@@ -38,7 +38,7 @@ def _figures(summary: dict[str, Any], table: str) -> list[str]:
     lines = [
         cost_line(summary["name"], summary),
         f"  object at {positions['object']}, virtual object at {positions['virtual']}, reference at {positions['reference']}",
-        f"  normal forces {low:.4g} to {high:.4g} N, largest ratio of tangential to normal"
+        f"  normal forces {low:.4g} to {high:.4g} N, largest ratio of tangential to normal force"
         f" {summary['largest_tangential_over_normal']:.3f}",
     ]
     if summary["object_lost"] is not None:

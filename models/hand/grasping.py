@@ -43,6 +43,8 @@ def grasp_matrix(
     normals : unit normals into the object (n, 3); not needed for "point".
     centre : point about which moments are taken, m.
     model : "frictionless" (1 column per contact), "point" (3, world axes), "soft" (4: world axes, moment about the normal).
+
+    Raises `ValueError` for an unknown model, or without the normals that it needs.
     """
     arms = np.asarray(points, dtype=float) - np.asarray(centre, dtype=float)
     if model != "point" and normals is None:

@@ -203,7 +203,8 @@ class Study:
     manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
     extension : extension of each finger, 1 at full reach (k, n).
     path1, path2 : length of the contact path on tip and object up to each sample (k, n), m.
-    force_closure : True if the initial grasp can squeeze with all forces inside the friction cones.
+    force_closure : True if the initial grasp can squeeze with all forces inside the friction cones (of mu = 1 if there is no
+        friction coefficient).
     """
 
     t: np.ndarray
@@ -223,7 +224,7 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """Return a table of the quantities at the start, at the end and at their worst, with "-" where the object is not held."""
+        """Return a table of the quantities at the start, at the end and at their worst, with "-" where they are undefined."""
         rows = [
             ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
             ("friction margin, N", _extreme(self.margin, "min"), "min"),

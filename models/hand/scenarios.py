@@ -85,7 +85,7 @@ def _size_count(fields: Mapping[str, Any]) -> int | None:
 @short_repr
 @dataclass(frozen=True)
 class HandParameters:
-    """Parameters of a hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.
+    """Parameters of a hand of equal fingers on a circle, the object between them, their contacts and the passive controller.
 
     Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, its tangential elements on v_x
     and v_y, and its rotational elements on omega_z.
@@ -203,10 +203,10 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
         problems.append(Problem("E480", f"object_size: {error.message}", (error.code,), (place,), (error.cure,)))
         return problems
     if parameters.grip >= surface.size:
-        report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside the object")
+        report("grip", f"less than half the object's width, {surface.size:g} m: the virtual points lie inside the object")
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
-        title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"
+        title = f"the object, {2.0 * surface.size:g} m wide, exceeds the reach of the fingers"
         details = (f"even when its finger bends outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems

@@ -96,7 +96,7 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 def _striker(options: Namespace) -> Striker:
     if options.urdf is None and options.tip is not None:
-        raise refusal("E541", f"--tip {options.tip} without a robot", "also give --urdf FILE", about="impact")
+        raise refusal("E541", f"--tip {options.tip} needs a robot", "also give --urdf FILE", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     overrides = {name: getattr(options, name) for name in ("q", "point", "normal")}

@@ -139,7 +139,7 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the impulse at the end of compression versus speed, by each matrix and as measured by the graphs (WA22, Fig. 7)."""
+    """Plot the impulse at the end of compression versus speed, with the masses by formula and by graph (WA22, Fig. 7)."""
     speeds = np.array([0.0, 1.1 * max(study.measured.speeds)])
     with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of compression") as figure:
         panel = figure.subplots()

@@ -141,12 +141,12 @@ class ViscoelasticImpact:
 
     @property
     def w0(self) -> float:
-        """c v0 / k, which alone determines the restitution."""
+        """Ratio c v0 / k, which alone determines the restitution."""
         return self.c * self.v0 / self.k
 
     @property
     def invariant_speed(self) -> float:
-        """k / c, m/s: at this release speed the force would be zero at any compression. Every impact releases more slowly."""
+        """Release speed k / c, m/s, at which the force would be zero at any compression; every impact releases more slowly."""
         return self.k / self.c
 
     @property

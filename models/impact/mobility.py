@@ -97,8 +97,8 @@ class StrikingPoint:
         return np.asarray(np.linalg.solve(inertia, momentum), dtype=float)
 
     def approach(self, n: np.ndarray, speed: float) -> np.ndarray:
-        """Return the minimum-norm joint velocities (n,) that move the point against the unit normal n without rotation of its
-        link."""
+        """Return the minimum-norm joint velocities (n,) that move the point at `speed` (m/s) against the unit normal n without
+        rotation of its link."""
         twist = np.concatenate([np.zeros(3), -speed * n])
         return np.asarray(np.linalg.lstsq(self.jacobian, twist, rcond=None)[0], dtype=float)
 
@@ -163,7 +163,8 @@ def inverse_inertia(
         system without sources has this matrix, so it has no graph.
     link : name of the link; None: the last.
 
-    Raises `ModelError` E541 for arguments that do not match the chain or an unknown kind, E542 if the rank of J is too low.
+    Raises `ModelError` E541 for arguments that do not match the chain or an unknown kind, E542 for a singular mass
+    matrix or a rank of J that is too low.
     """
     return kind_of(kind, chain).matrix(striking_point(chain, q, point, link))
 

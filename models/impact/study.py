@@ -1,15 +1,15 @@
 """Study of an impact: force laws, effective masses by formula and by graph, their order, and simulated impacts.
 
 Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem, the
-projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
+projection mass is at least the momentum mass: stopping all six components of the twist meets no less inertia than stopping one.
 The position of the composite mass in this order varies.
 
 In a graph, a chain hits a constraint at a point, and the run measures impulse and velocity jump without a formula for an inverse
 inertia matrix:
 
 ```
- momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is reversed
- projection    arm (joints free)  --> MTF twist  --> constraint      all six are reversed
+ momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is stopped
+ projection    arm (joints free)  --> MTF twist  --> constraint      all six are stopped
  composite     one free body      --> MTF n . v  --> constraint      joints locked: all links except the base welded
 ```
 
@@ -58,8 +58,8 @@ class ImpulseMeasurement:
     Parameters
     ----------
     impulse : impulse of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
-    jump : jump of the point's twist in the same frame, (6,), if all components are reversed, else of its velocity along the
-        normal, (1,), rad/s and m/s.
+    jump : jump of the point's twist in the same frame, (6,), for the projection, else of its velocity along the normal, (1,),
+        rad/s and m/s.
     mass : impulse along the normal divided by the velocity jump along it, kg.
     lost : loss of kinetic energy, J.
     """
@@ -78,7 +78,7 @@ class Variant:
     ----------
     graph : graph with the part "arm" and the constraint "stop".
     momentum : path of the momentum that the impact changes.
-    rows : matrix (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
+    rows : matrix (k, n) from joint velocities, or (k, 6) from the body's twist, to the constrained components.
     directions : matrix (k, 6) from the point's twist to these components.
     """
 
@@ -201,7 +201,7 @@ def _wall_graph(
         components = directions @ Ad_of_inverse(frame(pose))
         return components if count > 1 else components[0]
 
-    seen = MTF(
+    point_components = MTF(
         "components",
         Op("components", rows, r"S\,\mathrm{Ad}_{#1^{-1}}", "VI02 (4), corrected"),
         signals=[striker.frame_path],
@@ -211,7 +211,7 @@ def _wall_graph(
     stop = Constraint("stop", holds="velocity", automaton=WALL, active=["held"], restitution=restitution, dimension=count)
     graph, at_wall = Graph("impact"), J1("at the wall")
     graph.add(arm)
-    graph.connect(striker.world, seen).connect(seen, at_wall).connect(at_wall, stop)
+    graph.connect(striker.world, point_components).connect(point_components, at_wall).connect(at_wall, stop)
     at_once = Op("at once", lambda t: 1.0 + 0.0 * t, "1")
     strike = Transition("free", "struck", at_once, ("time",), kind="strikes", impact=("stop",))
     return graph.add_automaton(Automaton(WALL, ("free", "struck", "held"), "free", (strike,)))

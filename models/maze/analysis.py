@@ -23,7 +23,7 @@ from bondgraph.errors import refusal
 
 PUSH = "motor.push"
 BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
-"""The ball's position, the maze's angle, and the outputs of their compensators."""
+"""Paths of the ball's position, the maze's angle, and the outputs of their compensators."""
 
 GAINS = ("u1.k", "u2.k")
 
@@ -90,8 +90,8 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
 
 def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
     """Linearise a maze with the ball at rest on top of ring i: from `motor.push`, N m, to the ball's position, m, the maze's
-    angle, rad, and the outputs of their compensators. Gains default to the maze's. Raises E532 for a ring that the maze does not
-    have."""
+    angle, rad, and the outputs of their compensators. Gains default to the maze's. Raises `ModelError` E532 for a ring that
+    the maze does not have."""
     if i not in maze.rings:
         cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
         raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())

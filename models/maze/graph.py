@@ -84,7 +84,7 @@ class MazeParameters:
     def states(self) -> dict[str, int]:
         """States of the course in order, each with the ring that the ball is on or falls to; the centre has the last ring."""
         last = self.rings[-1]
-        between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
+        between = {name: i + step for i in self.rings for name, step in ((ring(i), 0), (gate(i), 1)) if i + step <= last}
         return {FALLING: 1, **between, CENTRE: last}
 
     def distance(self, i: int) -> float:

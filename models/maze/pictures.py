@@ -106,7 +106,7 @@ def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
     with plot_file(path, (9.2, 5.1), dpi=dpi, title="The ball maze") as figure:
         left, right = figure.subplots(1, 2)
         draw_maze(left, maze, 0.0, np.array(maze.place))
-        left.set_title("initially: the ball falls through a gate that is on top", color=MUTED)
+        left.set_title("start: the ball falls through a gate when both are on top", color=MUTED)
         turned, off = 0.35, 0.28
         ball = maze.distance(1) * np.array([np.sin(off), np.cos(off)])
         draw_maze(right, maze, turned, ball, -0.6)
@@ -176,9 +176,9 @@ def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> 
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
     axes.plot(poles.real, poles.imag, color=CYCLE[0])
-    axes.plot(poles[0].real, poles[0].imag, "x", color=INK, markersize=8, label="poles, gain 0")
+    axes.plot(poles[0].real, poles[0].imag, "x", color=INK, markersize=8, label="poles at gain 0")
     axes.plot(zeros.real, zeros.imag, "o", fillstyle="none", color=CYCLE[2], markersize=8, label="zeros")
-    axes.plot(now.real, now.imag, "s", color=CYCLE[1], markersize=4.5, label="poles, the maze's gain")
+    axes.plot(now.real, now.imag, "s", color=CYCLE[1], markersize=4.5, label="poles at the maze's gain")
 
 
 def figure9(maze: MazeParameters, path: Path, dpi: int = 160) -> None:

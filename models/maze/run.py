@@ -161,7 +161,7 @@ class MazeRun:
         poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         gains = f"k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g}"
         return [
-            f"with {gains} the ball does not stay on ring {i}: a pole at {pole_text(pole)} 1/s"
+            f"with {gains} the ball does not stay on ring {i}: a pole is at {pole_text(pole)} 1/s"
             for i, pole in poles
             if pole.real >= 0.0
         ]
@@ -253,7 +253,9 @@ def robustness(
     t_end: float = T_END,
     progress: bool = True,
 ) -> RobustnessMap:
-    """Map the poles on every ring, and runs of `t_end` s, over pairs of gains, N and N m/rad. Raises E533 for invalid gains.
+    """Map the poles on every ring, and runs of `t_end` s, over pairs of gains, N and N m/rad.
+
+    Raises `ModelError` E533 for invalid gains.
 
     Stable loops on all rings do not imply that the ball finishes, since the jump of the reference may throw it off; nor do
     unstable loops imply the opposite, since with a slow pole the ball may reach the gate in time.

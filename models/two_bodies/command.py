@@ -102,7 +102,7 @@ class ContactRun:
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked_contact: UntrackedContact | None = None
-    """Penetration without contact, found by a search over the run."""
+    """First penetration without contact that a search over the run finds, or None."""
 
     @property
     def wall_times(self) -> dict[str, float]:
@@ -114,7 +114,8 @@ class ContactRun:
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
-        """Repeat the run with dense samples in every contact interval, in addition to the sample times."""
+        """Repeat the run with dense samples in every contact interval, in addition to the sample times; return result and
+        trajectory."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
             # Four for each sample of the trajectory in the interval.
@@ -207,10 +208,10 @@ def run_contact(
     paths, surfaces = [body.pose_path.removesuffix(".pose") for body in (body1, body2)], (body1.surface, body2.surface)
     bodies = paths[0], paths[1]
     trajectory = contact_trajectory(result, bodies, surfaces, contact)
-    paths_here = {
+    contact_paths = {
         path for name, part in graph.parts.items() for path in (part.paths if isinstance(part, ContactGraph) else (name,))
     }
-    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in paths_here]
+    others = [c.point.path for c in result.program.contacts if c.point.frames and c.point.path in contact_paths]
     untracked = find_untracked_contact(result, bodies, surfaces, others)
     if untracked is not None and result.ok:
         warnings.warn(f'"{graph.name}": {untracked}', ContactWarning, stacklevel=2)

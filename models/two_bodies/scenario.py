@@ -40,7 +40,7 @@ class SurfaceKind:
 
     make: Callable[..., Surface]
     numbers: Mapping[str, Declared]
-    blamed: str = ""
+    error_key: str = ""
     is_flat: bool = False
 
 
@@ -76,7 +76,7 @@ def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
     try:
         return kind.make(*numbers), name
     except GeometryError as error:
-        section.report("E409", kind.blamed, f"{error.code} {error.message}", error.cure)
+        section.report("E409", kind.error_key, f"{error.code} {error.message}", error.cure)
         return None, name
 
 
@@ -279,7 +279,7 @@ class GravitySpec:
 
     type: str = word(GRAVITIES, "type of gravity")
     vector: tuple[float, ...] = vector(3, "m/s^2", "acceleration of uniform gravity", ZERO, needed=lambda before: True)
-    g0: float = number("m/s^2", "acceleration of central gravity at the origin of body 2", 0.0, needed=lambda before: True)
+    g0: float = number("m/s^2", "constant acceleration of body 2 under central gravity", 0.0, needed=lambda before: True)
 
     @property
     def is_central(self) -> bool:
@@ -353,7 +353,7 @@ def _check_samples(t_end: float, sample_dt: float, section: JsonSection) -> None
     if 0 < t_end < sample_dt:
         section.report("E407", "sample_dt", f"{sample_dt:g} s is longer than t_end, {t_end:g} s", "a smaller sample_dt")
     elif t_end > 0 < sample_dt and t_end / sample_dt > MAX_SAMPLES:
-        section.report("E407", "sample_dt", f"{t_end / sample_dt:.1e} samples of the result", "a longer sample_dt")
+        section.report("E407", "sample_dt", f"it gives {t_end / sample_dt:.1e} samples", "a longer sample_dt")
 
 
 def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: GravitySpec | None, section: JsonSection) -> None:

@@ -30,12 +30,12 @@ class ContactKinematics:
 
 @dataclass(frozen=True)
 class ContactForces:
-    """Output of a law: names of signals, states and modes.
+    """Output of a law: its automaton, and names of signals, states and modes.
 
     Attributes
     ----------
     switch : the automaton "switch", whose states determine when the law acts.
-    normal : force that pushes the bodies apart, N, positive in contact.
+    normal : force that pushes the bodies apart, N, positive in contact; None without one, or if only time stepping sets it.
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.
@@ -109,7 +109,9 @@ def number_problems(
         bound += f", at most {most:g}" if math.isfinite(most) else ""
         title = f'contact "{contact}": {kind} has {field} = {argument!r}'
         example = f"{kind}({field}={0.5 if math.isfinite(most) else 1e4:g}, ...)"
-        yield Problem("E436", title, (f"needs a number {bound}" + (f", {unit}" if unit else ""),), (caller_place(),), (example,))
+        yield Problem(
+            "E436", title, (f"it needs a number {bound}" + (f", {unit}" if unit else ""),), (caller_place(),), (example,)
+        )
 
 
 def component_problem(contact: str, law: object, chosen: Sequence[str], allowed: Sequence[str], cure: str) -> Iterator[Problem]:

@@ -87,8 +87,8 @@ def connect_velocity_constraint(
 def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
-    """Return the tail of a constraint on the gap, with the states in which the constraint is inactive. With friction, a contact
-    that is closed at the start sticks unless its velocities require slip."""
+    """Return the forces of a constraint on the gap that is inactive in `free_states`. With friction, a contact that is closed at
+    the start sticks unless its velocities require slip."""
     without = tuple(("switch", state) for state in free_states)
     parts = (switch, SignalEntry(FORCE), FORCE)
     if friction is None:
@@ -142,7 +142,7 @@ def contact_states(
     Parameters
     ----------
     gap, rate, force : signals, m, m/s and N, the force positive when it presses.
-    kinds : kinds of the events touched, released, apart and touched again.
+    kinds : kinds of the events in which it closes, opens, leaves the overlap and closes again.
     resets : states that are set when it opens.
     further : further transitions of the automaton.
 

@@ -95,8 +95,8 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` with the signal `.torque` (3,) for the acceleration signal at a path; raise E440 for an
-    unknown output."""
+    """Return the block `linearisation` with the signal `.torque` (3,), from the path of the desired acceleration (3,) of an
+    output; raise E440 for an unknown output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]
@@ -178,7 +178,7 @@ def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y
 
 
 def gravity_compensation(parameters: DeltaParameters, **options: Any) -> Control:
-    """Return the torques that hold the robot at any pose: every pose is an equilibrium. Options as for `robot_model`."""
+    """Return a controller whose torques hold the robot at rest in any pose; options: `name`, `y` and `mode` of `robot_model`."""
     model = robot_model(parameters, **options)
     return Control((model,), f"{model.name}.gravity")
 
@@ -319,7 +319,7 @@ def linearising_control(
 
 def check_axes(motion: Motion) -> None:
     if motion.shape != (3,):
-        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of shape (3,)")
+        raise error("E440", f"a motion of shape {motion.shape} does not fit three axes", "a motion of shape (3,)")
 
 
 def _motor_rates() -> Element:

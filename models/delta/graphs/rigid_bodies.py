@@ -2,7 +2,7 @@
 
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm) and a distal rod between two universal joints, at the
 elbow (first axis along x1) and at the end effector. The end effector has the mass 3 M3 and the three freedoms of the tool. As the
-rods' inertia `axial_inertia` along their length vanishes, the motion tends to that of Bortoff 2018, whose rods are thin.
+inertia `axial_inertia` of the rods about their axes tends to zero, the motion tends to that of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations

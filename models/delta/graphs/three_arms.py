@@ -183,7 +183,7 @@ def connect_arms(
     alpha1: float = 10.0,
     alpha0: float = 25.0,
 ) -> Graph:
-    """Connect arms at their tips, with an ideal constraint between the first tip and each other tip.
+    """Return the graph of arms connected at their tips by an ideal constraint between the first tip and each other tip.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ CONE = 1e-2
 
 
 def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the elbow (3,) in m, in the arm's own axes."""
+    """Return the elbow (3,) in m, in the arm's own axes, shifted inwards by L3 as `tip` is."""
     return array([0.0, p.L1 * cos(theta[0]) + (p.L0 - p.L3), p.L1 * sin(theta[0])])
 
 
@@ -65,9 +65,8 @@ def direction(theta: Any) -> np.ndarray:
 
 
 def tip(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the tip psi (3,) in m, shifted inwards by L3 to the end effector's centre: Bortoff 2018, eq. (4), with the offset L0
-    - L3.
-    """
+    """Return the tip psi (3,) in m, shifted inwards by L3 to the end effector's centre: Bortoff 2018, eq. (4), with the offset
+    L0 - L3."""
     c3 = cos(theta[2])
     return array(
         [

@@ -290,7 +290,7 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
     """
     words = (branch,) * 3 if isinstance(branch, str) else tuple(branch)
     if len(words) != 3:
-        raise error("E466", f"{len(words)} working branches for three arms", "one word, or one for each arm")
+        raise error("E466", f"{len(words)} working branches do not fit three arms", "one word, or one for each arm")
     return np.array([checked_choice("branch", word, BRANCHES) for word in words])
 
 

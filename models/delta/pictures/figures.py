@@ -140,7 +140,7 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
 def plot_touch(
     touches: SoftTouchRun | Mapping[str, SoftTouchRun], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
 ) -> None:
-    """Plot the whole run on the left and the time around the contact on the right.
+    """Plot gap, gain, force and displacement: the whole run on the left, and the time around the contact on the right.
 
     Parameters
     ----------

@@ -297,7 +297,7 @@ def film(
     progress: bool = True,
     **options: Any,
 ) -> Path:
-    """Write a movie of a controlled motion, by default in real time, with the tool's error.
+    """Write a movie of a controlled motion, by default in real time, with the tool's error; return its path.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class PoleZeroMap:
 
 @dataclass(frozen=True, eq=False)
 class PoleSweep:
-    """Six poles as functions of a common motor angle: angles (k,) in rad, poles (k, 6) in order of real part."""
+    """Six poles as functions of a common motor angle: angles (k,) in rad, poles (k, 6) in 1/s, in order of real part."""
 
     angles: np.ndarray
     poles: np.ndarray
@@ -104,9 +104,10 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
-    """Return poles and zeros with cancellations: pairs nearer than `tolerance` times their size, nearest first.
+    """Return poles and zeros with cancellations: as many pairs as possible that are no farther apart than `tolerance` times the
+    size of the pole, or times 1 1/s for a smaller pole.
 
-    Double poles of a Jordan block scatter by the square root of the rounding error.
+    The tolerance covers double poles of a Jordan block, which scatter by the square root of the rounding error.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -98,7 +98,7 @@ class DeltaRun:
 
     @property
     def failure(self) -> Failure | None:
-        """Reason for an early end of the run."""
+        """Reason for an early end of the run; None if it reached its end."""
         return self.result.failure
 
     @property

@@ -268,7 +268,7 @@ def soft_touch(
     rtol: float = 1e-7,
     **settings: Any,
 ) -> SoftTouchRun:
-    """Run a soft touch. The compiled graph is cached and reused for every plan of the same robot.
+    """Run a soft touch. The compiled graph is cached and reused for all plans of the same robot.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
         (["--v0", "nan"], "v0 of the measured impact is nan"),
         (["--poses", "0"], "poses of the measured impact is 0"),
         (["--duration", "-1"], "duration of the measured impact is -1"),
-        (["--tip", "hand"], "--tip hand without a robot"),
+        (["--tip", "hand"], "--tip hand needs a robot"),
         (["--q", "0", "1"], "7 finite numbers"),
         (["--normal", "0", "0", "0"], "the normal is"),
         (["--point", "0", "nan", "0"], "the point is"),

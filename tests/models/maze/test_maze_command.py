@@ -64,7 +64,7 @@ def test_a_falling_ball_is_reported(tmp_path, capsys):
     assert main(["maze", "--k1", "0.2", "--out", str(tmp_path / "out"), "--no-render"]) == 1
     said = capsys.readouterr()
     assert "the ball leaves ring 4" in said.err and "has not reached the centre" in said.out
-    assert "note: with k1 = 0.2 and k2 = 0.04 the ball does not stay on ring 2: a pole at 0.003268 +- 0.3413j 1/s" in said.out
+    assert "note: with k1 = 0.2 and k2 = 0.04 the ball does not stay on ring 2: a pole is at 0.003268 +- 0.3413j 1/s" in said.out
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert not summary["finished"] and summary["state"] == "ring 4" and summary["rings"]["4"]["margins"]["both"] is None
     assert json.loads((tmp_path / "out" / "maze.json").read_text())["k1"] == 0.2

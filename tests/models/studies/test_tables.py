@@ -55,7 +55,7 @@ def test_surfaces() -> None:
         arguments = inspect.signature(kind.make).parameters
         needed = [argument for argument, its in arguments.items() if its.default is inspect.Parameter.empty]
         assert list(kind.numbers) == list(arguments)[: len(kind.numbers)] and set(needed) <= set(kind.numbers), name
-        assert kind.make is getattr(surfaces, name) and (not kind.numbers or kind.blamed in kind.numbers)
+        assert kind.make is getattr(surfaces, name) and (not kind.numbers or kind.error_key in kind.numbers)
 
 
 def _makes_surface(function: object) -> bool:
