@@ -75,8 +75,7 @@ class ChainOptions:
 
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
-    """Return E454 for each invalid argument or, if there are none, the problems of the masses: E450 without freedoms, E526, E538,
-    and E454 for a singular mass matrix."""
+    """Return E454 for each invalid argument or, without any, E450, E526, E538 or E454 for freedoms and masses."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -153,11 +152,11 @@ class Cost:
     """Numbers of operations for each further section of a tree."""
 
     fixed: float
-    """Operations of the mass matrix, whatever the section carries."""
+    """Operations of the mass matrix for the section alone."""
     carried: float
-    """Operations of the mass matrix to transform the momentum of one carried section, or its own, to the preceding frame."""
+    """Operations of the mass matrix to transform one momentum, of the section or one that it carries, to the preceding frame."""
     articulated: float
-    """Operations of the recursion with articulated bodies."""
+    """Operations with articulated bodies."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
@@ -166,13 +165,11 @@ axes. Each cost is exact for a further joint in a row; joints whose axes meet, a
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
-    """Return True if M(q) and h(q, v) together are expected to take fewer operations with h by recursion than with h by
-    differentiation.
+    """Return True if h(q, v) takes fewer operations by recursion than by differentiation of M(q), as a rule of thumb.
 
-    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with the square of
-    this number or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's
-    finger: 305 operations, 393 by recursion), and up to three with oblique axes (M and h: 694 and 722; 7425 and 3157 for seven
-    joints).
+    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives with the square of this number
+    or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's finger: 305
+    operations, 393 by recursion), and up to three with oblique axes (M and h: 694 and 722; 7425 and 3157 for seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))

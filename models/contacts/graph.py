@@ -239,9 +239,9 @@ def contact(
 
     Parameters
     ----------
-    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default the
-        law's components: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. All other
-        components are free.
+    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default v_z,
+        with friction or tangential parameters v_x and v_y, and with torsional friction or rotational parameters omega_z. All
+        other components are free.
     law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
     transport : transport of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with the mean

@@ -185,8 +185,8 @@ class UntrackedContact:
     def __str__(self) -> str:
         where = ", ".join(f"{x:.4g}" for x in self.point)
         return (
-            f"at t = {self.time:.6g} s the bodies overlap by {self.depth:.3g} m at ({where}) m of body 1 without a "
-            "contact: each contact follows one place; add a contact for each place, with near=(x, y, z)"
+            f"at t = {self.time:.6g} s the bodies overlap by {self.depth:.3g} m at ({where}) m in the axes of body 1, "
+            "without a contact: each contact follows one place; add a contact for each place, with near=(x, y, z)"
         )
 
 

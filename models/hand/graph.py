@@ -170,8 +170,8 @@ class Hand:
     steps : motion of the reference; at rest if empty.
     motion : any motion of the reference that starts at the object's pose, instead of steps.
 
-    Raises `ModelError` on the first use of `posture`, `reference` or `graph`: E431 for a motion that starts elsewhere, E481 for an
-    object out of reach, E482 without an equilibrium, E484 beyond joint limits.
+    Raises `ModelError` on the first use of `posture`, `reference` or `graph`: E431 for a motion that starts elsewhere, E481 for
+    an object out of reach, E482 without an equilibrium, E484 beyond joint limits.
     """
 
     parameters: HandParameters = field(default_factory=HandParameters)

@@ -303,8 +303,8 @@ def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.
 def finger_angles(parameters: HandParameters, finger: int, centre: np.ndarray) -> np.ndarray:
     """Solve the inverse kinematics of a finger: angles (4,), rad, for the tip's centre (3,) and the pitch `grasp_pitch`.
 
-    Joint 1 turns the finger's plane to the point; the other three form a planar chain with a fixed last direction. The
-    function returns the solution in which the third joint bends inward.
+    Joint 1 turns the finger's plane to the point; the others form a planar chain with a fixed last direction, of which joint 3
+    bends inward.
     """
     _, l2, l3, l4 = parameters.link_lengths
     offset = centre - parameters.bases[finger]

@@ -32,8 +32,8 @@ from screws.surfaces import Surface, egg, ellipsoid, sphere
 
 @dataclass(frozen=True)
 class ObjectShape:
-    """Shape of the object: names of its sizes (m), and functions from these sizes to its surface about the centre of mass, and to
-    the principal moments of the solid body per unit mass (3,), m^2."""
+    """Shape of the object: names of its sizes (m), and functions from these to its surface about the centre of mass, and to the
+    solid body's principal moments per unit mass (3,), m^2."""
 
     sizes: tuple[str, ...]
     surface: Callable[..., Surface]

@@ -286,8 +286,7 @@ def _rate_at(angles: Floats, level: float) -> Floats:
 
 
 def _angles(w0: float, samples: int) -> Floats:
-    """Return angles from first contact to release, dense around s' = 0, where the force changes within an angle of about 1 /
-    sqrt(2 F0)."""
+    """Return angles from first contact to release, dense around s' = 0, where the force changes quickly."""
     grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
     count = max(samples, 48)
     u = np.linspace(1.0, -1.0, count + 1)

@@ -169,8 +169,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Parameters
     ----------
-    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; the mass of the law is not
-        used.
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`, of which the mass is not used.
 
     Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law, or if the arm does
     not leave the wall.

@@ -392,8 +392,7 @@ def _impact_figures(strike: ImpactRun) -> dict[str, float]:
 
 
 def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
-    """Study a measured impact and an arm: force laws, masses (by formula and by graph), their order over poses, and simulated
-    impacts.
+    """Study a measured impact and an arm: force laws, masses by formula and by graph, their order, and simulated impacts.
 
     Parameters
     ----------

@@ -38,9 +38,10 @@ FALLING, CENTRE = "falling", "centre"
 
 @dataclass(frozen=True)
 class MazeParameters:
-    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on the rings, and two lead compensators.
+    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on top of the rings, outside, and two lead
+    compensators.
 
-    The ball rolls on the OUTSIDE of a ring, on top of it. Each ring has one gate, through which the ball falls to the next ring.
+    Each ring has one gate, through which the ball falls to the next ring.
     The motor torque is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference), with the maze angle q1,
     counterclockwise, and the ball's position q2 to the right. The reference is 0 until `begin`, then the angle that brings the
     gate of the ring to the top.

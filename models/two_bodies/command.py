@@ -114,8 +114,7 @@ class ContactRun:
         return [{"time": e.time, "kind": e.kind, "internal": e.internal} for e in self.result.events]
 
     def dense(self) -> tuple[Result, Arrays]:
-        """Repeat the run with dense samples in every contact interval, in addition to the sample times; return result and
-        trajectory."""
+        """Repeat the run with additional, dense samples in every contact interval; return result and trajectory."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
             # Four for each sample of the trajectory in the interval.

@@ -35,8 +35,8 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
 @dataclass(frozen=True)
 class SurfaceKind:
-    """Type of surface: its constructor, its parameters in a file in the order of the constructor's arguments, the parameter that
-    geometry errors name, and whether it is flat (two flat surfaces have no contact point)."""
+    """Type of surface: constructor, parameters in a file in the order of its arguments, and the parameter that geometry errors
+    name; two flat surfaces have no contact point."""
 
     make: Callable[..., Surface]
     numbers: Mapping[str, Declared]
@@ -85,8 +85,8 @@ ZERO = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class MotionKind:
-    """Kind of motion of a body: the function that builds it from its name, `BodySpec` and uniform gravity (m/s^2), the fields
-    required in a file, the velocities that it may have, and whether forces move it."""
+    """Kind of motion of a body: function that builds it from its name, `BodySpec` and uniform gravity (m/s^2), fields that a file
+    must give, velocities that it may have, and whether forces move it."""
 
     body: Callable[[str, BodySpec, tuple[float, ...]], Body]
     needs: tuple[str, ...] = ()
@@ -283,7 +283,6 @@ class GravitySpec:
 
     @property
     def is_central(self) -> bool:
-        """True if gravity points to the origin of body 1."""
         return "g0" in GRAVITIES[self.type]
 
 

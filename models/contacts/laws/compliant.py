@@ -47,8 +47,6 @@ COMPLIANCE_UNITS = {
 
 
 class Compliance(TypedDict, total=False):
-    """Parameters of `Compliant`, as the keyword arguments of a function."""
-
     normal_stiffness: float | None
     normal_damping: float | None
     tangential_stiffness: float | None

@@ -114,7 +114,6 @@ BALLISTIC = "ballistic"
 PHASES = (FREE, TOUCHING, BALLISTIC)
 
 TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", "contact again")
-"""Kinds of the events of a contact."""
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
 """Names that `contact` gives to `EVENT_KINDS`, common to all laws: the start and the end of a force."""
@@ -144,7 +143,6 @@ def contact_states(
     gap, rate, force : signals, m, m/s and N, the force positive when it presses.
     kinds : kinds of the events in which it closes, opens, leaves the overlap and closes again.
     resets : states that are set when it opens.
-    further : further transitions of the automaton.
 
     Source: Bortoff 2020, section 2, fig. 1.
     """

@@ -95,8 +95,8 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` with the signal `.torque` (3,), from the path of the desired acceleration (3,) of an
-    output; raise E440 for an unknown output."""
+    """Return the block `linearisation` from the path of an output's acceleration (3,) to `.torque` (3,); raise E440 for an
+    unknown output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]

@@ -125,10 +125,9 @@ def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 def friction_rates(theta: Any) -> np.ndarray:
     """Return the matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
 
-    With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts equally on
-    the rod's swing in any direction (rows 2 and 3), and on its rotation about x2 (row 4), sin(phi2)^2 phi3' = x2 . (n x n'), the
-    more strongly the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
-    vanishes on the axis.
+    Row 1 gives phi1', rows 2 and 3 the rate n' of the rod's direction, and row 4 cos(phi2) phi3', since phi2'^2 + phi3'^2 =
+    |n'|^2 + (cos(phi2) phi3')^2. Near x2, where sin(phi2) < `CONE`, row 4 has a constant divisor: it stays bounded, and vanishes
+    on the axis.
     """
     (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
     n2, n3 = c3 * c2, c3 * s2

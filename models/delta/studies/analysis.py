@@ -104,10 +104,10 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
-    """Return poles and zeros with cancellations: as many pairs as possible that are no farther apart than `tolerance` times the
-    size of the pole, or times 1 1/s for a smaller pole.
+    """Return poles and zeros with as many cancellations as possible: pairs within `tolerance` times the size of the pole, or
+    times 1 1/s for a smaller pole.
 
-    The tolerance covers double poles of a Jordan block, which scatter by the square root of the rounding error.
+    Double poles of a Jordan block scatter by the square root of the rounding error.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -52,7 +52,7 @@ class Tracking:
 
 
 def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
-    """Refuse a motion (E442) that leaves the workspace or meets a singularity at a checked time; the message names the first."""
+    """Refuse (E442) a motion that leaves the workspace or meets a singularity, at `points` times and its breaks."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
     positions = motion.position(times)
