@@ -31,7 +31,7 @@ FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
 """Number of further starts that are tried together before all others."""
 SMALLEST_GAIN = 1e-13
-"""The search from a start ends when a step reduces the squared error by less than this fraction."""
+"""Fraction of the squared error; the search from a start ends when a step reduces the error by less."""
 AT_LIMIT = 1e-9
 """Distance from a limit, relative to the natural size of the coordinate, within which a joint counts as being at the limit."""
 
@@ -151,8 +151,8 @@ class _Search:
     tolerance: float
 
     def residuals(self, q: Array, which: Array) -> tuple[Array, Array]:
-        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) of the pose with respect to joints
-        / natural size."""
+        """Return the errors (k, m), in rad and as distance / size, and the Jacobian (k, m, n) of the pose with respect to the
+        coordinates divided by their natural sizes."""
         H, J = located_jacobian(self.tree, self.link, q, self.at)
         J *= _sizes(self.tree, self.size)
         J[:, 3:] /= self.size

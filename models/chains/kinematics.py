@@ -105,12 +105,12 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
     """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame."""
     sections, positions = tree.sections, tree.sections.positions(q)
     R = sections.R[link].T
-    seen: Frame = (R, -(R @ sections.p[link]))
+    frame: Frame = (R, -(R @ sections.p[link]))
     columns: dict[int, list[Any]] = {}
     for k in reversed(sections.path(sections.carrier[link])):
-        columns[k] = _column(sections.freedoms[k], seen)
+        columns[k] = _column(sections.freedoms[k], frame)
         R, p = section_frame(sections.freedoms[k], positions[k])
-        seen = compose(seen, (R.T, -(R.T @ p)))
+        frame = compose(frame, (R.T, -(R.T @ p)))
     return _jacobian(tree, columns)
 
 

@@ -75,8 +75,7 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
     """Decorate a formula of a `tree`, so that its arguments `states` (n,) may also be rows of states (..., n).
 
-    Raises `ModelError` E338 for states of another length, rows with anything but finite numbers, rows of different shapes, and
-    anything but a tree.
+    Raises `ModelError` E338 for anything but a tree, and for states that are not finite or whose shapes do not fit.
     """
 
     def decorated(formula: Formula) -> Formula:

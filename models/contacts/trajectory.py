@@ -23,14 +23,25 @@ Arrays = dict[str, np.ndarray]
 def contact_trajectory(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contact: str = "contact"
 ) -> Arrays:
-    """Return arrays over the sample times t (k,), by the names of the scenario format.
+    """Return arrays over the sample times t (k,), by the names of the scenario format, in SI units.
 
-    p1, q1_wxyz, v1, w1_body, and likewise for 2: poses, velocities of the object origins (world), body angular rates; gap,
-    gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2; force_on_2_world; cp1_O1,
-    cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): deformation of the spring by component;
-    spring (k, 3): its tangential and torsional parts; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames in the world. Quantities
-    that a law lacks are zero, such as the deformation without springs. Raises `ModelError` E498 if the result has no such
-    contact.
+    Arrays
+    ------
+    p1, q1_wxyz, v1 : position, quaternion and velocity of the origin of body 1, in the world; p2 ... for body 2.
+    w1_body, w2_body : angular velocities in the axes of each body.
+    gap, gapdot : gap, negative in contact, and its rate.
+    vx, vy, wz : components of the relative twist in C2.
+    fn, fx, fy, tx, ty, tz : contact wrench on body 2 in C2; fn is positive when the bodies press.
+    force_on_2_world : contact force on body 2 in the world.
+    cp1_O1, cp2_O2 : closest points in the axes of each body.
+    uv1, uv2, alpha : contact coordinates in the polar charts (alpha with Montana's sign).
+    deformation, spring : deformation of the spring by component (k, 6), and its tangential and torsional parts (k, 3).
+    E, Ediss, residual : stored and dissipated energy, and residual of the energy ledger.
+    frame1, frame2 : Gauss frames (k, 4, 4) in the world.
+
+    Quantities that a law lacks are zero, such as the deformation without springs.
+
+    Raises `ModelError` E498 if the result has no such contact.
     """
     run_contact = find_contact(result, contact)
     point = run_contact.point

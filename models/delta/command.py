@@ -154,7 +154,6 @@ def _touch_arguments(group: Any) -> None:
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the soft touch, and write touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
@@ -212,10 +211,6 @@ SWEEP_RANGE = (-10.0, 60.0)
 
 
 def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Linearise about rest at the motor angles or tool position given as arguments.
-
-    Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, graphs and equations.
-    """
     y = robot.inverse_kinematics(options.w) if options.w else options.y or (0.25 * np.pi,) * 3
     linear, reduced = robot.linearise(y), analysis.linearise_reduced(robot, y)
     pole_zero_map, equilibrium = analysis.pole_zero_map(linear), analysis.equilibrium(robot, y)
@@ -317,7 +312,6 @@ def _run_arguments(group: Any) -> None:
 
 
 def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the robot, and write trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
     run = robot.simulate(
         options.t_end,
         y=options.y,

@@ -156,7 +156,7 @@ def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray,
 
 
 def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the block-diagonal Jacobian (3 n, 4 n): joint rates -> velocities of the tips at `points` (n, 3)."""
+    """Return the block-diagonal Jacobian (3 n, 4 n) from joint rates to velocities of the tips at `points` (n, 3)."""
     from scipy.linalg import block_diag
 
     rows = enumerate(zip(joints, points, strict=True))
@@ -171,8 +171,8 @@ def manipulability(J: np.ndarray) -> Manipulability:
 
 
 def object_manipulability(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the singular values (6,) of pinv(G^T) J, joint rates -> object twist about the mean contact point, for rolling
-    tips."""
+    """Return the singular values (6,) of pinv(G^T) J, which maps joint rates to the object's twist about the mean contact point,
+    for rolling tips."""
     points = np.asarray(points, dtype=float)
     G = grasp_matrix(points, None, points.mean(axis=0))
     return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(parameters, joints, points), compute_uv=False)

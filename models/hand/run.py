@@ -200,7 +200,7 @@ class Study:
     internal : norm of the contact forces that only squeeze, in the null space of the grasp matrix (k,), N.
     net : norm of the remaining forces, which move the object (k,), N; `internal`, `net` and `manipulability` are nan while a
         finger has no contact.
-    manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
+    manipulability : singular values (k, 6), descending, as in `object_manipulability`.
     extension : extension of each finger, 1 at full reach (k, n).
     path1, path2 : length of the contact path on tip and object up to each sample (k, n), m.
     force_closure : True if the initial grasp can squeeze with all forces inside the friction cones (of mu = 1 if there is no

@@ -89,9 +89,12 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
 
 
 def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
-    """Linearise a maze with the ball at rest on top of ring i: from `motor.push`, N m, to the ball's position, m, the maze's
-    angle, rad, and the outputs of their compensators. Gains default to the maze's. Raises `ModelError` E532 for a ring that
-    the maze does not have."""
+    """Return the linear system of a maze at rest with the ball on top of ring i. Gains default to the maze's.
+
+    The input is `motor.push`, N m; outputs are the ball's position, m, the maze's angle, rad, and those of their compensators.
+
+    Raises `ModelError` E532 for a ring that the maze does not have.
+    """
     if i not in maze.rings:
         cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
         raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())
@@ -144,7 +147,8 @@ def _branches(poles: np.ndarray) -> np.ndarray:
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
     """Return the linear analysis of ring i. Raises E532 as for `linearise_maze`."""
-    free, held, turning = linearise_maze(maze, i, 0.0, 0.0), linearise_maze(maze, i, None, 0.0), linearise_maze(maze, i, 0.0)
+    free, loop1 = linearise_maze(maze, i, 0.0, 0.0), linearise_maze(maze, i, None, 0.0)
+    loop2 = linearise_maze(maze, i, 0.0)
     bodies = [k for k, name in enumerate(free.states) if not name.startswith("lead")]
     sums = np.array([[0.0, 0.0, maze.k1, maze.k2]])
     torque = replace(free, C=sums @ free.C, D=sums @ free.D, outputs=("u",), values=sums @ free.values)
@@ -153,9 +157,9 @@ def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
         np.sort_complex(np.linalg.eigvals(free.A[np.ix_(bodies, bodies)])),
         free.transfer_function(PUSH, BALL),
         free.transfer_function(PUSH, MAZE),
-        held.transfer_function(PUSH, MAZE),
-        margins(_scaled(maze.k1, turning.transfer_function(PUSH, HOLD))),
-        margins(_scaled(maze.k2, held.transfer_function(PUSH, TURN))),
+        loop1.transfer_function(PUSH, MAZE),
+        margins(_scaled(maze.k1, loop2.transfer_function(PUSH, HOLD))),
+        margins(_scaled(maze.k2, loop1.transfer_function(PUSH, TURN))),
         margins(torque.transfer_function()),
         closed_loop_poles(maze, i),
     )

@@ -98,9 +98,9 @@ def _outcome(run: MazeRun) -> Outcome:
         f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
     ]
     for ring in rings:
-        p, z, held = ring.poles.real.max(), ring.maze.zeros.real.max(), ring.closed[-1].real
+        p, z, rightmost = ring.poles.real.max(), ring.maze.zeros.real.max(), ring.closed[-1].real
         lines.append(
-            f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops, the rightmost pole is at {held:.6g} 1/s"
+            f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops, the rightmost pole is at {rightmost:.6g} 1/s"
         )
     return Outcome(summary, files, lines, pictures_of(run), run.notes, run.result.failure)
 

@@ -207,8 +207,8 @@ def _transitions(maze: MazeParameters, states: tuple[str, ...]) -> Iterator[Tran
         before, on, after = states[2 * i - 2 : 2 * i + 1]
         turns = ("landing.turns", TURNS, ("q.maze", "q.ball", f"reference.k in {on}"))
         yield Transition(before, on, CLOSED, ("normal.h",), (*copies, turns), kind=LANDS.format(i))
-        seen = ("q.maze", "q.ball", "reference.k", "landing.turns")
-        yield Transition(on, after, AT_GATE, seen, kind=FALLS.format(i))
+        read = ("q.maze", "q.ball", "reference.k", "landing.turns")
+        yield Transition(on, after, AT_GATE, read, kind=FALLS.format(i))
         lost = f"the ball leaves ring {i}: it rolled down so far that the ring would have to pull it"
         yield Transition(on, on, PULLS, ("normal.multiplier",), kind=f"leaves ring {i}", error=lost)
     end = f"the ball is in the centre and meets the inner side of ring {maze.rings[-1]}, which this model does not include"
@@ -278,7 +278,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return q0, which only resets change: positions at the last landing, and whole turns between gate and ball."""
+    """Return the block of the states q0, set at each landing: positions there, and whole turns between gate and ball."""
     return Block(
         "landing",
         [],

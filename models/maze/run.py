@@ -33,7 +33,8 @@ class MazeRun:
 
     Parameters
     ----------
-    maze, result, compiled : maze, result with the names of the graph, and compiled graph.
+    maze : the maze, with the gains of the run.
+    result : result with the names of the graph.
     """
 
     maze: MazeParameters

@@ -288,7 +288,7 @@ class GravitySpec:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Scenario: two bodies, their contact and gravity, run length and sampling; `notes` lists corrections."""
+    """Two bodies, their contact, gravity, run length and sampling; `notes` lists corrections and likely mistakes."""
 
     name: str
     description: str
@@ -308,8 +308,6 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     Parameters
     ----------
     path : a JSON file; its text is parsed, never evaluated.
-
-    Returns the scenario; `notes` lists corrections (such as a normalised quaternion).
 
     Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410

@@ -116,7 +116,7 @@ PHASES = (FREE, TOUCHING, BALLISTIC)
 TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", "contact again")
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Names that `contact` gives to `EVENT_KINDS`, common to all laws: the start and the end of a force."""
+"""Kinds of the same events in a `contact`, where all laws share the names for start and end of a force."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)

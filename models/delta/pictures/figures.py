@@ -27,7 +27,6 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
     Parameters
     ----------
     maps : caption of each panel -> its poles and zeros.
-    path : a file whose suffix selects the format (png, svg, pdf).
     """
     with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained", title=title) as figure:
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]
@@ -145,7 +144,6 @@ def plot_touch(
     Parameters
     ----------
     touches : one touch, or several by name, to compare.
-    path : a file whose suffix selects the format (png, svg, pdf).
     close_up : time span on the right, s.
 
     Source: Bortoff 2020, fig. 13.

@@ -171,7 +171,6 @@ def delta_scene(
 
     Parameters
     ----------
-    run : run of the robot.
     finger : length of the gripper, m; by default a twelfth of L1 + L2, 0 for none.
     cargo : times between which the gripper carries a block, s; None for no block.
     cut : show the section of the workspace at x1 = 0, coloured by dexterity.

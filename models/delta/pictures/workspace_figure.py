@@ -73,7 +73,6 @@ def plot_workspace(
 
     Parameters
     ----------
-    path : a file whose suffix selects the format (png, svg, pdf).
     x1, x3 : positions of the sections, m; x3 is by default four fifths of the way from the base to the lowest point.
     points : number along the longer side of each section.
     """

@@ -266,13 +266,13 @@ class DeltaRobot:
         """Return the inertia matrix (3, 3) felt by the motors, kg m^2: (dtheta/dy)^T M dtheta/dy."""
         posture = self.forward_kinematics(y, **options)
         arms = zip(posture.theta.reshape(3, 3), posture.dtheta_dy.reshape(3, 3, 3), strict=True)
-        felt = [slopes.T @ np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ slopes for theta, slopes in arms]
-        return np.sum(felt, axis=0)
+        parts = [slopes.T @ np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ slopes for theta, slopes in arms]
+        return np.sum(parts, axis=0)
 
     def linearise(
         self, y: Numbers, *, inputs: Sequence[str] = TORQUES, outputs: Sequence[str] = ANGLE_OUTPUTS, **options: Any
     ) -> Linear:
-        """Return the linear system about rest at motor angles y, held by `gravity_torque`: A (18, 18), B, C, D, poles(), zeros().
+        """Return the linear system of order 18 about rest at motor angles y, held by `gravity_torque`.
 
         Parameters
         ----------
@@ -323,11 +323,11 @@ class DeltaRobot:
     def initial(self, start: InitialState) -> dict[str, np.ndarray]:
         """Return start values of the graph's states by name."""
         values = {}
-        for i, (theta, moving) in enumerate(zip(start.theta.reshape(3, 3), start.v.reshape(3, 3), strict=True), start=1):
+        for i, (theta, rates) in enumerate(zip(start.theta.reshape(3, 3), start.v.reshape(3, 3), strict=True), start=1):
             if self.form == "hamiltonian":
-                moving = np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ moving
+                rates = np.asarray(arm.inertia(theta, self.parameters), dtype=float) @ rates
             values[f"arm {i}.mechanism.q"] = theta
-            values[f"arm {i}.mechanism.{VELOCITY[self.form]}"] = moving
+            values[f"arm {i}.mechanism.{VELOCITY[self.form]}"] = rates
         return values
 
     def _with_torque(
