@@ -104,7 +104,6 @@ def inverse_kinematics(
     goal : a pose (4, 4) or (7,) of the point in the world, or only its position (3,), m; or rows of these.
     at : the point, in the link's frame, m.
     start : (n,) or a row for each goal, rad and m; by default zero, or the limit nearest to it.
-    starts : largest number of starts for each goal.
     tolerance : angle in rad, and distance divided by the result's `size`, within which a goal is reached.
     nearest : True to return the nearest pose found for goals out of reach; otherwise they are refused.
 

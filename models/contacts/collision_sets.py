@@ -34,8 +34,8 @@ def collisions(
     pairs: Iterable[tuple[Body, Body]] | None = None,
     exclude: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
-    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping`), and return the graph. It may have several such
-    sets.
+    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping`); return the graph, which may have several such
+    sets of bodies.
 
     Parameters
     ----------

@@ -123,13 +123,13 @@ def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones:
     """
     for cone in cones:
         indices = [chosen.index(component) for component in cone.components]
-        into = np.eye(len(chosen))[:, indices]
+        columns = np.eye(len(chosen))[:, indices]
         signals = [*(f"{cone.name} cone.{s}" for s in ("trial", "limit", "damping")), f"{cone.name}.mode"]
         symbols = {"flow": "u", "effort": "f"}
         slider = R(f"{cone.name} slider", flow=SLIP_RATE, signals=signals, dimension=len(indices), symbols=symbols)
         pick = TF(
             f"{cone.name} components",
-            into,
+            columns,
             structural=True,
             domains=(cone.domain, domain_of(chosen)),
             symbols={"matrix": r"S_{\mathrm{cone}}"},

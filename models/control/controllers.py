@@ -257,7 +257,7 @@ def operational_torque(
 ) -> Element:
     """Build torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
-    The task is exact (y'' = u) if compensation is the full bias h of M v' + h = torque and the drift J' v is given.
+    They give y'' = u exactly if compensation is the full bias h of M v' + h = torque and the drift J' v is given.
 
     Parameters
     ----------

@@ -44,14 +44,15 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
     Raises `ModelError` E343 for limits of different sizes, a negative effort, a speed that is not positive, or a fade outside
     0 < fade <= 1.
     """
-    most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
-    shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)
+    max_effort, max_speed = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
+    shapes_fit = max_effort.ndim < 2 and max_speed.shape in ((), max_effort.shape)
     range_fits = floats(fade, ()) is not None and 0.0 < fade <= 1.0
-    if not (shapes_fit and most.size and np.all(most >= 0.0) and np.all(top > 0.0) and range_fits):
+    if not (shapes_fit and max_effort.size and np.all(max_effort >= 0.0) and np.all(max_speed > 0.0) and range_fits):
         title = f'the limits of "{name}" are effort={effort!r}, speed={speed!r}, fade={fade!r}'
         cure = "a number for each joint: non-negative efforts, positive speeds, np.inf for no limit; 0 < fade <= 1"
         refuse("E343", title, "", cure, name)
-    largest, fastest = np.minimum(most, NO_LIMIT)[()], np.minimum(np.broadcast_to(top, most.shape), NO_LIMIT)[()]
+    largest = np.minimum(max_effort, NO_LIMIT)[()]
+    fastest = np.minimum(np.broadcast_to(max_speed, max_effort.shape), NO_LIMIT)[()]
     parameters = {"effort limit": largest, "speed limit": fastest, "fade": Parameter(float(fade), "1")}
     symbols = {"effort limit": r"\hat\tau", "speed limit": r"\hat v", "fade": r"\varphi"}
-    return Se(name, LIMITED, parameters=parameters, signals=[command, velocity], dimension=most.size, symbols=symbols)
+    return Se(name, LIMITED, parameters=parameters, signals=[command, velocity], dimension=max_effort.size, symbols=symbols)

@@ -436,7 +436,7 @@ class MaxwellImpact:
 
     @property
     def largest_compression(self) -> float:
-        """Largest compression, m, where the mass is at rest: tan(wd t) = -2 z sqrt(1 - z^2) / (1 - 2 z^2)."""
+        """Largest compression, m, where the mass is at rest: tan(wd t) = -sqrt(1 - z^2) / z with wd^2 = k/m (1 - z^2)."""
         z = self.damping_ratio
         at = np.arctan2(np.sqrt(1.0 - z * z), -z) / self._frequency
         return float(self._state(np.array([at]))[0][0])

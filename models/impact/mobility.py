@@ -123,11 +123,11 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
         why = f"coordinates: {', '.join(chain.coordinates)}" if angles is None else ()
         raise refusal("E541", f'impact of chain "{chain.name}": {what}', cure, about=about, why=why)
     strike = StrikingPoint(chain, angles, len(names) - 1 if link is None else names.index(link), where)
-    bare = mass_problems(chain, chain.name)
-    if bare or not chain.freedoms:
+    problems = mass_problems(chain, chain.name)
+    if problems or not chain.freedoms:
         cure = "mass on the outer links, and joints that move them"
         title = f'the mass matrix of chain "{chain.name}" is singular'
-        raise refusal("E542", title, cure, about=about, why=tuple(problem.title for problem in bare))
+        raise refusal("E542", title, cure, about=about, why=tuple(problem.title for problem in problems))
     M = strike.mass_matrix
     diagonal = np.diag(M)
     if not np.all(diagonal > 0.0) or np.linalg.eigvalsh(M / np.sqrt(np.outer(diagonal, diagonal)))[0] <= SINGULAR:
@@ -195,7 +195,7 @@ def effective_mass(
 def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
     n = direction(where.chain, normal)
     W = need_mobile(where, n, kind)
-    return float(n @ np.linalg.solve(W, n)) if kind_of(kind, where.chain).holds_all else 1.0 / float(n @ W @ n)
+    return float(n @ np.linalg.solve(W, n)) if kind_of(kind, where.chain).constrains_all else 1.0 / float(n @ W @ n)
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
@@ -277,17 +277,17 @@ class Assumption:
     ----------
     name, matrix : display name, and function point -> W.
     source : equation in the paper.
-    holds_all : True if all six components of the twist come to rest, False if only the normal component does.
+    constrains_all : True if all six components of the twist come to rest, False if only the normal component does.
     """
 
     name: str
     matrix: Callable[[StrikingPoint], np.ndarray]
     source: str
-    holds_all: bool = False
+    constrains_all: bool = False
 
 
 KINDS: dict[str, Assumption] = {
-    "projection": Assumption("projection", _projection, "WA22 (3)", holds_all=True),
+    "projection": Assumption("projection", _projection, "WA22 (3)", constrains_all=True),
     "composite": Assumption("composite rigid body", _composite, "WA22 (11)"),
     "momentum": Assumption("generalised momentum", _momentum, "WA22 (2)"),
     "flexibility": Assumption("composite with joint flexibility", _flexibility, "WA22 (12)"),

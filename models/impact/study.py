@@ -143,7 +143,7 @@ def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: floa
         why = f"its W, {assumption.source}, is not symmetric, but storages and junctions always give a symmetric one"
         cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}, or effective_mass(..., kind={kind!r}), which needs no graph"
         raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
-    directions = np.eye(6) if assumption.holds_all else np.concatenate([np.zeros(3), n])[None]
+    directions = np.eye(6) if assumption.constrains_all else np.concatenate([np.zeros(3), n])[None]
     velocity = directions @ np.concatenate([np.zeros(3), -speed * n])
     return build(where, n, directions, velocity, restitution)
 

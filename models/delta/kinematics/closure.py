@@ -148,7 +148,7 @@ def _wrap_angle(angle: Scalar) -> Scalar:
 
 @functools.cache
 def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
-    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p are the parameters in order."""
+    """Compile newton(x, y, p), forward(y, p, mode) and inverse(w, p, branch) once for all robots; p are the parameters."""
     p = (len(UNITS),)
 
     def compile_(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:
@@ -156,6 +156,8 @@ def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
 
     return {
         "newton": compile_(lambda x, y, p: newton_step(x, y, Constants(*p)), {"x": (6,), "y": (3,), "p": p}),
-        "closed": compile_(lambda y, p, mode: forward_closed_form(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}),
-        "open": compile_(lambda w, p, branch: inverse_closed_form(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}),
+        "forward": compile_(lambda y, p, mode: forward_closed_form(y, Constants(*p), mode), {"y": (3,), "p": p, "mode": ()}),
+        "inverse": compile_(
+            lambda w, p, branch: inverse_closed_form(w, Constants(*p), branch), {"w": (3,), "p": p, "branch": (3,)}
+        ),
     }

@@ -209,7 +209,7 @@ class DeltaKinematics:
         sign = checked_choice("mode", mode, MODES)
         p = np.array(self.parameters.values())
         if start is None:
-            result = compiled_formulas(self.backend)["closed"](angles, p, sign)
+            result = compiled_formulas(self.backend)["forward"](angles, p, sign)
             check_assembled(angles, float(result["reach"]))
             x = result["x"]
         else:
@@ -240,7 +240,7 @@ class DeltaKinematics:
         along its motor's shaft, so that the angles are not determined; E466 for invalid arguments.
         """
         tool = checked_numbers("w", w, 3)
-        result = compiled_formulas(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))
+        result = compiled_formulas(self.backend)["inverse"](tool, np.array(self.parameters.values()), branch_signs(branch))
         check_reached(tool, result["reach"])
         theta = result["theta"]
         check_arms(theta, result["stretch"], tool)
@@ -254,7 +254,7 @@ class DeltaKinematics:
         """Return tool positions (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) at motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), checked_choice("mode", mode, MODES)
-        results = compiled_formulas(self.backend)["closed"].evaluate_many(angles, p, sign)
+        results = compiled_formulas(self.backend)["forward"].evaluate_many(angles, p, sign)
         theta = _merge_angles(angles, results["x"])
         theta[results["reach"] < 0.0] = np.nan
         return results["w"], by_arms(phi_of, theta)
@@ -264,7 +264,7 @@ class DeltaKinematics:
         reach."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
-        results = compiled_formulas(self.backend)["open"].evaluate_many(tools, p, branch_signs(branch))
+        results = compiled_formulas(self.backend)["inverse"].evaluate_many(tools, p, branch_signs(branch))
         reached = np.all(results["reach"] >= 0.0, axis=1)
         return by_arms(phi_of, results["theta"]), reached
 

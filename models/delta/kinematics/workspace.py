@@ -23,7 +23,7 @@ class Workspace:
     reachable : (n1, n2, n3) True where the tool can be below the plane of the elbows with this working branch.
     condition : (n1, n2, n3) ratio of the largest to the smallest singular value of dw/dy, infinite at singularities.
     determinant : (n1, n2, n3) of dw/dy, m^3.
-    side, stretch : (n1, n2, n3) as in `Configuration`, with the smallest |stretch| of the three arms.
+    side, stretch : (n1, n2, n3) as in `Configuration`; stretch is the smallest |stretch| of the three arms.
     y : (n1, n2, n3, 3) motor angles, rad.
     """
 

@@ -193,7 +193,7 @@ def delta_scene(
         words = "workspace at x₁ = 0; brighter where more dexterous"
         mesh = _cut(p, floor, finger)
         solids.append(_static_solid("workspace", len(t), mesh, "#2a9d8a", look=Look.VEIL, legend=words, framed=False))
-    filled: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "title": title,
         "t": t,
         "solids": tuple(solids),
@@ -209,7 +209,7 @@ def delta_scene(
         "view": VIEW,
         "up": UP,
     }
-    return Scene(**{**filled, **fields})
+    return Scene(**{**defaults, **fields})
 
 
 def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
