@@ -161,7 +161,8 @@ class Link:
         damping. Gyroscopic torques of the rotor are neglected.
     stiffness, rest : stiffness of the joint's spring, N m/rad or N/m, and its rest position, rad or m; numbers, as for damping.
         Graphs include it; the formulas of efforts omit it, as they omit damping.
-    limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
+    limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. Degrees:
+        `Parameter([-170, 170], "deg")`.
     surface : surface in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding link, None the base.
     mimic : for a joint with one freedom, the joint that drives it; it then has no coordinate of its own.

@@ -68,8 +68,8 @@ class Compliant:
     normal_stiffness, normal_damping : N/m, N s/m on v_z.
     tangential_stiffness, tangential_damping : N/m, N s/m on v_x and v_y.
     rotational_stiffness, rotational_damping : N m/rad, N m s/rad on the omega components.
-    friction : coefficient of the cone of v_x and v_y; None: no slip. Slip needs v_x, v_y and v_z constrained, and
-        tangential damping.
+    friction : coefficient of the cone of v_x and v_y; None: no slip. Slip needs v_z and v_x or v_y constrained, and tangential
+        damping.
     torsional_friction : limit of the torque of omega_z divided by the normal force, m; None: no slip.
 
     Source: Visser 2002, figure 3.

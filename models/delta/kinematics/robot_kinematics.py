@@ -127,7 +127,7 @@ class Configuration:
     Parameters
     ----------
     theta : (9,) coordinates, arm after arm, rad.
-    w : (3,) tool, m.
+    w : (3,) tool position, m.
     jacobian : (3, 3) dw/dy, m: tool velocity from motor velocities.
     dtheta_dy : (9, 3) derivative of the coordinates with respect to the motor angles.
     closure : (6,) position of tip 1 minus those of tips 2 and 3, m.

@@ -26,7 +26,7 @@ class Equilibrium:
     Parameters
     ----------
     y : (3,) motor angles, rad.
-    w : (3,) tool, m.
+    w : (3,) tool position, m.
     torque : (3,) holding torque, N m.
     residual : largest rate of any state, in rad/s and rad/s^2: zero within rounding error.
     """

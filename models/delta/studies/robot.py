@@ -46,7 +46,7 @@ class SingularPosture:
     time : s.
     kind : description of the singularity.
     q : (9,) angles of the arms, rad.
-    w : (3,) tool, m.
+    w : (3,) tool position, m.
     """
 
     time: float
@@ -131,7 +131,7 @@ class DeltaRun:
 
     @property
     def w(self) -> np.ndarray:
-        """Tool (k, 3), m."""
+        """Tool position (k, 3), m."""
         return self.result["tool"]
 
     @cached_property
