@@ -43,7 +43,7 @@ from bondgraph.output.plot_style import CYCLE, INK, MUTED, PAPER
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])
 FRAMES = {"reference": (1.25, 0.6), "virtual": (1.0, 0.9), "object": (0.75, 1.2)}
-"""Length and thickness of the axes of each frame of the trajectory, relative to the virtual object."""
+"""Relative length and thickness of the axes of each frame of the trajectory."""
 
 NAMES = {"reference": "reference", "virtual": "virtual object", "object": "object"}
 
@@ -230,8 +230,8 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
 
 
 def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, int] = (1760, 992)) -> None:
-    """Draw the hand, and a close-up with the frames of reference, virtual object and object, at a time (s), by default the
-    end."""
+    """Draw the hand, and a close-up with the frames of reference, virtual object and object, at a time (s): by default at the
+    end, or shortly before the object is lost."""
     from PIL import Image
 
     lost = run.time_of_loss()

@@ -61,11 +61,18 @@ class HandRun:
     def trajectory(self) -> Arrays:
         """Arrays over the sample times t (k,) for n fingers, in SI units and world axes unless stated otherwise.
 
-        reference, virtual, object (k, 7): poses [qw, qx, qy, qz, px, py, pz]; joints, joint_rates (k, n, 4);
-        tips (k, n, 4, 4): poses of last links; frames1, frames2 (k, n, 4, 4): Gauss frames C1 of tip and C2 of object;
-        points1, points2 (k, n, 3): contact (or closest) points in tip and object axes; gap (k, n); normal, tangential
-        (k, n): magnitudes of contact forces, N; forces (k, n, 3): on the object, N; torques (k, n): about the normal, N m; with
-        friction, also slipping (k, n); stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
+        Arrays
+        ------
+        reference, virtual, object : (k, 7) poses [qw, qx, qy, qz, px, py, pz].
+        joints, joint_rates : (k, n, 4).
+        tips : (k, n, 4, 4) poses of the last links.
+        frames1, frames2 : (k, n, 4, 4) Gauss frames C1 of tip and C2 of object.
+        points1, points2 : (k, n, 3) closest points in tip and object axes.
+        gap : (k, n), negative in contact.
+        normal, tangential : (k, n) normal force, and magnitude of the tangential force.
+        forces, torques : (k, n, 3) and (k, n) contact force on the object, and contact torque about the normal.
+        slipping : (k, n) bool, only with friction.
+        stored, dissipated, supplied, lost, residual : (k,) energy ledger.
         """
         fingers = [self._finger_arrays(i) for i in range(self.hand.parameters.fingers)]
         return {

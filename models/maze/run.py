@@ -94,10 +94,15 @@ class MazeRun:
     def trajectory(self) -> dict[str, np.ndarray]:
         """Arrays over the sample times t (k,), SI units.
 
-        q, v (k, 4): angle of the maze, position of the ball to the right and up, its spin, and their rates; h, lambda (k, 2):
-        values and multipliers of both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode
-        (k,): index of the state of the course; reference, torque (k,) of the motor, torques (k, 2) of the two loops; path (k, 2):
-        the ball in the maze's axes.
+        Arrays
+        ------
+        q, v : (k, 4) angle of the maze, position of the ball to the right and up, its spin, and their rates.
+        h, lambda : (k, 2) values and multipliers of both constraints.
+        force, gap : (k,) normal force, and distance of the ball from its ring.
+        mode : (k,) index of the state of the course.
+        reference : (k,) desired angle of the maze.
+        torque, torques : (k,) of the motor, and (k, 2) of the two loops.
+        path : (k, 2) position of the ball in the maze's axes.
         """
         stack = np.column_stack
         return {

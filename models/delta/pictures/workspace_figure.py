@@ -74,7 +74,7 @@ def plot_workspace(
     Parameters
     ----------
     x1, x3 : positions of the sections, m; x3 is by default four fifths of the way from the base to the lowest point.
-    points : number along the longer side of each section.
+    points : number along each side of a section.
     """
     p = parameters
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2)
