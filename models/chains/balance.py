@@ -15,7 +15,7 @@ from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import refusal
-from screws.numeric_arguments import shown
+from screws.numeric_arguments import floats, shown
 from screws.scalars import array
 from screws.shapes import plane_hull
 from screws.vectors import cross
@@ -66,10 +66,12 @@ def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = 
     """Return the distance perpendicular to `up`, m, from a `centre` of mass (3,) to the edge of the support polygon of `points`
     (m, 3); it is negative outside, where the weight tips the body.
 
-    Raises `ModelError` E342 for invalid points or a zero `up`.
+    Raises `ModelError` E342 for invalid points or centre, or a zero `up`.
     """
-    corners = support_polygon(points, up)
-    _, flat = _projected(np.vstack([corners, *_projected([centre], up)[:1]]), up)
+    corners, position = support_polygon(points, up), floats(centre, (3,))
+    if position is None:
+        raise refusal("E342", f"the centre is {shown(centre)}", "three finite numbers, m", about="support")
+    _, flat = _projected(np.vstack([corners, position]), up)
     place, ring = flat[-1], flat[:-1]
     ends = np.roll(ring, -1, axis=0)
     along = ends - ring

@@ -75,39 +75,39 @@ def link_pose(tree: Tree, link: int | str, q: Any) -> np.ndarray:
 
 
 @of_rows("q")
-def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
+def link_pose_state(tree: Tree, link: int | str, q: Any) -> np.ndarray:
     """Return a link's pose [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of joint quaternions in half angles,
-    smooth in q."""
-    sections, positions = tree.sections, tree.sections.positions(q)
+    smooth in q. Raises `ModelError` E454 for an unknown link."""
+    sections, positions, number = tree.sections, tree.sections.positions(q), tree.index(link)
     turn: Any = quaternion(tree.base[:3, :3])
-    for k in sections.path(sections.carrier[link]):
+    for k in sections.path(sections.carrier[number]):
         section = sections.freedoms[k]
         turn = quaternion_product(turn, quaternion(section.R))
         if section.turns:
             half: list[Any] = [cos(0.5 * positions[k]), 0.0, 0.0, 0.0]
             half[1 + section.axis] = section.sign * sin(0.5 * positions[k])
             turn = quaternion_product(turn, half)
-    turn = quaternion_product(turn, quaternion(sections.R[link]))
-    return array([*turn, *link_pose(tree, link, q)[:3, 3]])
+    turn = quaternion_product(turn, quaternion(sections.R[number]))
+    return array([*turn, *link_pose(tree, number, q)[:3, 3]])
 
 
 @of_rows("q")
-def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
+def space_jacobian(tree: Tree, link: int | str, q: Any) -> np.ndarray:
     """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates. Joints that do not carry the link have zero
-    columns."""
-    path = tree.sections.path(tree.sections.carrier[link])
+    columns. Raises `ModelError` E454 for an unknown link."""
+    path = tree.sections.path(tree.sections.carrier[tree.index(link)])
     frames = _frames(tree, q, path)[1:]
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
 
 
 @of_rows("q")
-def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame."""
-    sections, positions = tree.sections, tree.sections.positions(q)
-    R = sections.R[link].T
-    frame: Frame = (R, -(R @ sections.p[link]))
+def body_jacobian(tree: Tree, link: int | str, q: Any) -> np.ndarray:
+    """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame. Raises `ModelError` E454 for an unknown link."""
+    sections, positions, number = tree.sections, tree.sections.positions(q), tree.index(link)
+    R = sections.R[number].T
+    frame: Frame = (R, -(R @ sections.p[number]))
     columns: dict[int, list[Any]] = {}
-    for k in reversed(sections.path(sections.carrier[link])):
+    for k in reversed(sections.path(sections.carrier[number])):
         columns[k] = _column(sections.freedoms[k], frame)
         R, p = section_frame(sections.freedoms[k], positions[k])
         frame = compose(frame, (R.T, -(R.T @ p)))

@@ -17,6 +17,7 @@ import numpy as np
 from screwbond.models.hand.scenarios import HandParameters
 
 from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.model.arguments import refused
 from screws.contact import closest_points
 from screws.poses import inverse, pose, pose_from_state
 from screws.rotations import rotation, tilde
@@ -32,6 +33,9 @@ class Manipulability:
     isotropy: float
 
 
+CONTACT_MODELS = ("frictionless", "point", "soft")
+
+
 def grasp_matrix(
     points: np.ndarray, normals: np.ndarray | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0), model: str = "point"
 ) -> np.ndarray:
@@ -44,11 +48,14 @@ def grasp_matrix(
     centre : point about which moments are taken, m.
     model : "frictionless" (1 column per contact), "point" (3, world axes), "soft" (4: world axes, moment about the normal).
 
-    Raises `ValueError` for an unknown model, or without the normals that it needs.
+    Raises `ModelError` E150 for an unknown model, or without the normals that it needs.
     """
     arms = np.asarray(points, dtype=float) - np.asarray(centre, dtype=float)
+    if model not in CONTACT_MODELS:
+        names = ", ".join(f'"{name}"' for name in CONTACT_MODELS)
+        raise refused("model", model, f"one of {names}", 'model="point"', "grasp_matrix")
     if model != "point" and normals is None:
-        raise ValueError(f'contact model "{model}" needs normals')
+        raise refused("normals", normals, f'(n, 3) for the model "{model}"', 'unit normals into the object, or model="point"')
     columns = []
     for i, arm in enumerate(arms):
         force = np.vstack([np.asarray(tilde(arm), dtype=float), np.eye(3)])
@@ -59,10 +66,8 @@ def grasp_matrix(
         n = np.asarray(normals[i], dtype=float)
         if model == "frictionless":
             columns.append(force @ n[:, None])
-        elif model == "soft":
-            columns.append(np.hstack([force, np.concatenate([n, np.zeros(3)])[:, None]]))
         else:
-            raise ValueError(f'contact model "{model}" is unknown: use "frictionless", "point" or "soft"')
+            columns.append(np.hstack([force, np.concatenate([n, np.zeros(3)])[:, None]]))
     return np.hstack(columns)
 
 

@@ -126,6 +126,10 @@ def test_poses_and_jacobians(case):
         rate = sum(difference(lambda x, k=k: link_pose(chain, k, x), q, i) * v[i] for i in range(len(q)))
         assert np.abs(vee(inverse(H) @ rate) - body @ v).max() < 1e-10
         assert np.abs(twists[k] - body @ v).max() < 1e-12
+        assert np.array_equal(body_jacobian(chain, chain.links[k].name, q), body)
+    for function in (link_pose_state, space_jacobian, body_jacobian):
+        with pytest.raises(ModelError, match="E454"):
+            function(chain, len(chain.links), q)
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):

@@ -162,6 +162,13 @@ def test_antipodal_grasp() -> None:
     assert squeeze_forces(tilted, normals, 0.9 * np.tan(0.2), edges=64) is None
 
 
+def test_invalid_grasps_are_refused() -> None:
+    with pytest.raises(ModelError, match=r"E150 `model` .* cannot be 'hard'"):
+        grasp_matrix(np.eye(3), None, model="hard")
+    with pytest.raises(ModelError, match="E150 `normals` cannot be None"):
+        grasp_matrix(np.eye(3), None, model="soft")
+
+
 def test_three_fingers_in_a_plane() -> None:
     r = 0.03
     a = 2.0 * np.pi * np.arange(3) / 3
