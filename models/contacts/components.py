@@ -75,7 +75,7 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
             f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
             (),
             (getattr(body, "place", source),),
-            ("give the body a surface: surface=sphere(0.1)",),
+            ("a surface where the body is built: surface=sphere(0.1)",),
         )
         for body in bodies
         if getattr(body, "surface", None) is None

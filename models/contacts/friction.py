@@ -97,8 +97,9 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
             details = ("the ratio of the slip limit to the normal force must be non-negative and finite",)
+            example = 0.5 if cone.unit == "1" else 1e-3
             problems.append(
-                Problem("E490", title, details, (source,), (f"{argument}=0.5, or None for contact that never slips",))
+                Problem("E490", title, details, (source,), (f"{argument}={example:g}, or None for contact that never slips",))
             )
         required = cone.components or ("v_x", "v_y")
         missing = [c for c in (*required, "v_z") if c not in chosen]

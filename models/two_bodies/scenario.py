@@ -190,7 +190,7 @@ def _check_inertia(inertia: tuple[float, ...], section: JsonSection) -> None:
     # Rounding in the file must not cause the refusal of a flat disc, whose moments meet the limit exactly.
     if large > (small + middle) * (1.0 + 1e-9):
         what = f"{large:g} is more than {small:g} + {middle:g}: no body has these moments (triangle inequality)"
-        section.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
+        section.report("E410", "inertia", what, "moments about the centre of mass, in object axes")
 
 
 def _normalised(quaternion: tuple[float, ...], section: JsonSection, notes: list[str]) -> tuple[float, ...]:

@@ -271,7 +271,7 @@ class Rigid(FrictionLaw):
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
         """Report invalid components (E435) and friction (E490, E491)."""
-        cure = f"constrained={list(self.components)}, or leave it out"
+        cure = f"constrained={list(self.components)}, or omit constrained"
         problems = component_problem(name, self, chosen, self.components, cure)
         return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]
 
