@@ -113,7 +113,8 @@ BALLISTIC = "ballistic"
 
 PHASES = (FREE, TOUCHING, BALLISTIC)
 
-TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", "contact again")
+CONTACT_EVENT, APART = "contact", "apart"
+EVENT_KINDS = (CONTACT_EVENT, "release", APART, "contact again")
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
 """Kinds of the same events in a `contact`, where all laws share the names for start and end of a force."""
@@ -146,12 +147,12 @@ def contact_states(
 
     Source: Bortoff 2020, section 2, fig. 1.
     """
-    touched, released, apart, again = kinds
+    closing, opening, separation, closing_again = kinds
     edges = (
-        Transition(FREE, TOUCHING, CLOSING_GUARD, (gap,), kind=touched),
-        Transition(TOUCHING, BALLISTIC, PULLING_GUARD, (force,), resets, kind=released),
-        Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=apart),
-        Transition(BALLISTIC, TOUCHING, INWARD_GUARD, (gap, rate), kind=again),
+        Transition(FREE, TOUCHING, CLOSING_GUARD, (gap,), kind=closing),
+        Transition(TOUCHING, BALLISTIC, PULLING_GUARD, (force,), resets, kind=opening),
+        Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=separation),
+        Transition(BALLISTIC, TOUCHING, INWARD_GUARD, (gap, rate), kind=closing_again),
         *further,
     )
     return Automaton(name, PHASES, FREE, edges)

@@ -26,7 +26,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from screwbond.models.contacts.laws.three_state import TOUCHED, contact_states
+from screwbond.models.contacts.laws.three_state import CONTACT_EVENT, contact_states
 from screwbond.models.contacts.switches import TOUCHING
 from screwbond.models.control import SoftTouch, fading_gain, soft_touch_gains
 from screwbond.models.delta.graphs.control import FILTER_TIME, Control, model_terms, task_control
@@ -314,18 +314,18 @@ class SoftTouchRun:
         return self.run[name]
 
     @cached_property
-    def _touched(self) -> list[Event]:
-        return [event for event in self.run.result.events if event.name == "touch" and event.kind == TOUCHED]
+    def _contact_events(self) -> list[Event]:
+        return [event for event in self.run.result.events if event.name == "touch" and event.kind == CONTACT_EVENT]
 
     @property
     def contacts(self) -> tuple[float, ...]:
         """Times at which the finger touched the brick, s."""
-        return tuple(event.time for event in self._touched)
+        return tuple(event.time for event in self._contact_events)
 
     @cached_property
     def impacts(self) -> tuple[float, ...]:
         """Contact force just after each contact event, N: a jump, which rows of the result may miss."""
-        return tuple(float(self.run.result.at_event(event, "contact.multiplier")[1]) for event in self._touched)
+        return tuple(float(self.run.result.at_event(event, "contact.multiplier")[1]) for event in self._contact_events)
 
     @property
     def peak(self) -> float:
