@@ -70,7 +70,7 @@ class Bound:
 
     def breaks(self) -> list[tuple[str, float, float]]:
         """Return (element, time, period) for each time at which a formula jumps or has a kink, in s on the clock of the
-        formulas."""
+        formulas; the period of a single break is infinite."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -167,13 +167,13 @@ class Bound:
         return self._values(self.program.jacobian, t, x, m)
 
     def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of states from the Jacobian, and the rates; no couplings if the program has no derivatives."""
+        """Return the couplings of states from the Jacobian for error control."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states without the unknowns of algebraic loops."""
+        """Indices of the states that are not unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 

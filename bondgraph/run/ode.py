@@ -73,7 +73,8 @@ class OdeFunctions:
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
         """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
-        the state after the reset as `start`. Other events due at that instant are not handled."""
+        the state after the reset as `start`. Other events due at that instant are not handled. Raises `RunError` E349 if an
+        algebraic loop has no solution in the new modes."""
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
         modes[edge.slot] = float(edge.target)
@@ -91,7 +92,7 @@ def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
 def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
     """Return the functions of a program from a start (n,) with parameters p and modes m.
 
-    Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks, or with delays.
+    Raises `RunError` E349 for a model with sampled blocks or delays, and for an algebraic loop without a solution at the start.
     """
     if program.delays:
         title = f'"{program.name}" has delays, whose signals depend on more than a time and a state'
@@ -107,7 +108,7 @@ def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.n
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:
-        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at the start"
+        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at t = {t:g} s"
         raise RunError(
             Problem("E349", title, cures=('a value close to its solution: guess={"load.effort": 72.0} of compile_model',))
         )

@@ -19,10 +19,10 @@ class PythonCallback:
 
     Parameters
     ----------
-    answer : function that returns an integer, such as an address.
-    otherwise : integer that machine code gets, after an exception in `answer`, until `check` is called.
-    persistent : True to try again after an exception, which a signal may have caused.
-    has_argument : True if machine code passes the address of its table, which `answer` ignores.
+    function : returns an integer, such as an address.
+    fallback : returns the integer that machine code gets after an exception in `function`.
+    persistent : True to call `function` up to `MAX_TRIES` times, because a signal may have caused the exception.
+    has_argument : True if machine code passes the address of its table, which `function` ignores.
     """
 
     def __init__(

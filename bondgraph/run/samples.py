@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks as filled the first `count` of the rows
-that it last returned, and writes their modes; the modes of the first `held` rows are already written."""
+"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). The function marks as filled the first `count` of
+the rows that it last returned, and writes their modes, except those of the first `held` rows, which are already written."""
 
 Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Function that takes states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
 
 
 class SampleRows:
-    """Buffer for the `written` samples that have not been handed over: `rows` (capacity, states + quadratures) and `modes`
-    (capacity, modes).
+    """Buffer of samples: `rows` (capacity, states + quadratures) and `modes` (capacity, modes); `written` counts the samples so
+    far.
 
-    The buffer holds all samples unless they are consumed during the run (`taken`).
+    The buffer holds all samples of a run unless a `consumer` takes them during the run.
     """
 
     def __init__(self, room: int, states: int, quadratures: int, modes: int, taken: Taken | None = None):
@@ -28,6 +28,7 @@ class SampleRows:
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
+        """Return a buffer in existing arrays, whose first row is filled."""
         rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
         rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
         return rows_of

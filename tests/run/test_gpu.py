@@ -200,7 +200,7 @@ def test_refuses_more_results_than_the_memory_here(prepared, plug):
 
 def test_refuses_a_gpu_whose_memory_holds_no_block(prepared, plug):
     plug(StandIn(memory=66_000))
-    with pytest.raises(RunError, match=r'E290 the memory of "cuda:0"[\s\S]*the stacks of all its threads .* MB'):
+    with pytest.raises(RunError, match=r'E290 the memory of "cuda:0"[\s\S]*the stacks of all threads take .* MB'):
         prepared.run_many(*starts(prepared, 20), KEEP, device="cuda")
 
 

@@ -141,6 +141,7 @@ def test_a_count_of_samples_that_cannot_be_is_refused_with_advice_that_works(cou
         ("E306", {"max_step": 0.9e-7}),
         ("E306", {"max_step": 0.09, "max_steps": 11}),
         ("E306", {"max_events": -1}),
+        ("E306", {"max_events": 0.5}),
         ("E306", {"max_step": "long"}),
         ("E308", {"x0": [1.0, np.nan]}),
         ("E308", {"x0": ["a", "b"]}),

@@ -3,8 +3,8 @@
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding error of the
-rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
+scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is suspected, is the measured rounding error of
+the rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
 ignored. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
@@ -81,7 +81,7 @@ def weights_see(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment, with new natural scales if its modes are new or a state has no scale yet."""
+    """Begin a segment, with new natural scales if its modes are new or a state has neither a size nor a scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_see(w, x)
     is_known = remember(w, m)
@@ -165,8 +165,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state. Try
-    ever larger changes, because small changes are lost in the rounding errors of other energies."""
+    """Return the energy of a storage per square of a displacement of a state at x, from second differences; 0 if none is visible.
+    The displacement grows until one is, because small ones are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -206,7 +206,7 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
     """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
-    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest."""
+    state without energy of its own, such as a free angle, is at rest if states with energy drive it and all of them are at rest."""
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
         return has_zero_energy(w, state)

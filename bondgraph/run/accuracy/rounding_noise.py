@@ -16,7 +16,8 @@ from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.kernel_functions import formula_time
 
 TIME_PART, NOISE_RATIO = 0.7, 0.25
-"""Factor on the spacing of the points in time, and ratio of fourth to third differences in pure noise."""
+"""Factor on the spacing of the points in time, and smallest ratio of the estimate from fourth differences to the estimate from
+third differences that counts as noise."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
@@ -27,8 +28,8 @@ def directions(n: int) -> np.ndarray:
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Measure the rounding noise of rates and powers, and store it in `sigma`; the larger of `size` and `scale` is the size of a
-    state."""
+    """Measure the rounding noise of rates and powers, and store it in `sigma`; the largest of |x|, `size` and `scale` is the size
+    of a state."""
     n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
     width = n + w.quadratures
     for i in range(n):

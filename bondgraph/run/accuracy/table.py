@@ -32,7 +32,7 @@ class Rounding:
     Parameters
     ----------
     steps : number of steps whose error weights were set by rounding errors of the rates, not the tolerance.
-    rtol : largest tolerance of these steps; 0 if there are none.
+    rtol : largest relative tolerance to which these steps were controlled; 0 if there are none.
     states : names of the states with noisy rates.
     """
 
@@ -183,8 +183,8 @@ class ErrorWeights:
         return result
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return natural scales (n,) of given changes of the states, `columns` (k, n) with their rates (k, n), propagated along
-        the couplings; 0 for states that nothing drives."""
+        """Return the natural scales (k, n) of k changes of the states, `columns` (k, n) with their `rates` (k, n), propagated
+        along the couplings; 0 for states that nothing drives."""
         couplings = self._bound.jacobian_couplings(t, x, m)
         with np.errstate(all="ignore"):
             speed = fastest_rates(couplings, self._longest)

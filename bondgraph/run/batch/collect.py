@@ -52,8 +52,7 @@ class RunBatch:
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return parameters, states and modes of many runs as contiguous rows of floats (none if there are no runs); raise E305 if
-    their shapes do not match."""
+    """Return parameters, states and modes of many runs as contiguous rows of floats; raise E305 if their shapes do not match."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]
     counts = {len(block) for block in blocks if block is not None} - {1}
@@ -88,8 +87,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows p, x and m of all runs; `ended` computes a single run from its row and returns the result and the end of
-    the run; `wanted` as in `PreparedProgram`.
+    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end of
+    the run; `wanted` is as in `PreparedProgram`.
     """
 
     def __init__(

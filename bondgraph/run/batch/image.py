@@ -118,7 +118,7 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
     """Return the image of tables, all memory that they point to, and further arrays; `names` are the names of functions by
     address.
 
-    Raises a ValueError for an address that belongs to neither a table nor a function.
+    Raises a ValueError for the address of a function that has no name.
     """
     every = list(_reached(tables.values()))
     memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])

@@ -107,8 +107,8 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False with delays, clocked library blocks, or ticks that
-        solve loops."""
+        """True if machine code integrates runs and handles their events; False with interpreted formulas, delays, clocked library
+        blocks, or algebraic loops together with clocks or time breaks."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -230,8 +230,8 @@ class PreparedProgram:
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run once, without checks or warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). A run
-        that machine code cannot finish is repeated by `ended`, which is slower."""
+        """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). If machine code
+        alone cannot execute or finish the run, `ended` executes it, which is slower."""
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -282,10 +282,10 @@ class PreparedProgram:
 
         Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
         advance a chunk per call without the interpreter's lock; a run that ends early or may be invalid is repeated as a single
-        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are executed singly.
+        run, which reports the reason. Runs that need Python, for instance to check redundant constraints, are executed singly.
 
         Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
-        threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
+        threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `GPULauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)

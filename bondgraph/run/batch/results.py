@@ -48,9 +48,10 @@ class KeptOfRun:
 
 
 def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
-    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and a kernel for the outputs that these measures need.
+    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and a kernel for the outputs that these measures need, or
+    None if they need no outputs.
 
-    Raises `RunError` E345 with all quantities that cannot be kept or have no name.
+    Raises `RunError` E345 if `keep` is not a mapping, or with all measures that cannot be kept.
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
@@ -140,7 +141,7 @@ class RunOutcome:
 
     Parameters
     ----------
-    reached : True if the run reached the requested end; `PreparedProgram.result` reports why not.
+    completed : True if the run reached the requested end; `PreparedProgram.result` reports why not.
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
     rows : states and integrated powers at the samples, (samples, n + powers).
     modes : modes at the samples, (samples, modes).

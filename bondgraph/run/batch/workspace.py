@@ -283,8 +283,8 @@ class Workspace:
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
-        the samples, its loops are solved, its energy account closes well within the limit, and its constraints keep their rank.
-        Otherwise Python has to check."""
+        the samples, its loops are solved, its energy account closes well within the limit, and its constraints, if machine code
+        can check them (`screens`), keep their rank. Otherwise Python has to check."""
         if len(course.logged) > 1:
             return False
         table = self._judging

@@ -20,7 +20,7 @@ ROUNDING = 2.0**-52
 LEVEL = 1.0
 """Initial bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 SPREAD = 1e3
-"""Largest ratio of a weight to the mean of the weights."""
+"""Largest ratio between a weight and the mean of the weights, in either direction."""
 SCALING_ROUNDS = 8
 EVEN = 1.5
 """Largest factor between a row's largest entry and 1, in either direction, in a well-scaled matrix."""

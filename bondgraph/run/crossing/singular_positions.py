@@ -29,7 +29,7 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
 
 NEAR = 0.02
-"""Half-width of the passage: at both ends, the square root of the smallest eigenvalue is this fraction of its earlier maximum."""
+"""Square root of the smallest eigenvalue at both ends of the passage, as a fraction of its earlier maximum."""
 
 SEEN = 0.1
 """Smallest square root of the smallest eigenvalue, as a fraction of its maximum, at points that give the slope towards zero."""
@@ -38,7 +38,7 @@ BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 160-fold."""
+"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 200-fold."""
 
 FINER = 1e-3
 """Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
@@ -72,8 +72,8 @@ def past_singular_positions(
 ) -> tuple[RunPart, RankLoss | None]:
     """Return the whole run that begins with this part, and the loss of rank that it could not pass, or None.
 
-    A run does not pass contradictory constraints, positions close to an event or to the start of a part, or any singular position
-    of a model with clocks or time breaks.
+    A run does not pass contradictory constraints, positions close to an event, to the start of a part or to the end of the run, or
+    any singular position of a model with clocks or time breaks.
     """
     program, parts, part = first.result.program, [first], first
     may_pass = not program.clocks and program.breaks is None

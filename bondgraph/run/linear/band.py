@@ -101,8 +101,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve` except for tiny values:
-    the value that the next row needs stays in a register and is checked for being tiny only after every `_ROWS` rows."""
+    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve`, except that after every
+    `_ROWS` rows the value carried to the next row becomes zero if it is tiny."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, inline
 
 TINY = 1e-290
-"""Numbers below this become zero. Far from a source, solutions decrease by a factor from row to row and would become subnormal
-numbers, which slow down a processor a hundredfold."""
+"""Magnitude below which numbers carried from row to row become zero. Far from a source, solutions decrease by a factor from row to
+row and would become subnormal numbers, which slow down a processor a hundredfold."""
 
 
 @inline

@@ -43,7 +43,7 @@ class GPUKernel:
     entry : name of the kernel.
     call_words : word of each field of the block.
     call_size : number of words of the block.
-    state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a block.
+    state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a chunk.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
         parameters (parameters,) for whose clocks the kernel was compiled.
@@ -222,7 +222,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if libraries := [clock.name for clock in program.clocks if clock.library]:
         reasons.append(f"its blocks {', '.join(map(repr, libraries))} call a library of another tool")
     if (program.clocks or program.breaks) and program.loops:
-        reasons.append("its clocks drive a nonlinear loop, which Python solves")
+        reasons.append("its nonlinear loop is solved by Python at ticks and time breaks")
     if prepared.choice.entry.needs_series:
         reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":

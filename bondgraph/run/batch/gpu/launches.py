@@ -117,8 +117,8 @@ class GPUWork:
         once += _LINE * (len(self.batch.arrays()) + 7)
         left, least = int(_SHARE * self.device.memory_left(loaded)), once + loaded.threads * thread + run
         if left < least:
-            stacks = f"the stacks of all its threads {_megabytes(loaded.stack * facts.threads)}"
-            why = f"{loaded.threads} threads take {_megabytes(least)}, {stacks}; {_megabytes(max(left, 0))} is free"
+            stacks = f"the stacks of all threads take {_megabytes(loaded.stack * facts.threads)}"
+            why = f"{loaded.threads} threads take {_megabytes(least)}, and {stacks}; {_megabytes(max(left, 0))} is free"
             raise out_of_memory(facts.name, why)
         most = min(loaded.blocks, -(-runs // loaded.threads))
         blocks = min(most, max((left - once) // (loaded.threads * (thread + run)), 1))

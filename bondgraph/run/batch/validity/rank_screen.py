@@ -67,8 +67,8 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with positive
-    first diagonal entries."""
+    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with the signs of
+    the rows for which the diagonal is positive at the first sample."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes

@@ -102,8 +102,8 @@ class SampleCheck(Table):
 def row_table(
     program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
-    """Return the table of these procedures for runs with rows at these times since their start; `kernel` is the address of its
-    code. If `watched`, constraints are checked at every `check_stride`-th sample."""
+    """Return the table of the sample check for runs with rows at these `times` since their start and `dates` on the user's clock;
+    `kernel` is the address of the kernel's code. If `watched`, constraints are checked at every `check_stride`-th sample."""
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
