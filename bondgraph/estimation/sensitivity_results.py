@@ -175,7 +175,7 @@ class _SensitivityIntegration:
             self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
+        different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.state_sizes
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
 

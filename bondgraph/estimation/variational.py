@@ -273,7 +273,7 @@ class SensitivityWeights(ErrorWeights):
     def __init__(self, bound: Bound, model_weights: ErrorWeights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, 1.0, None, 1.0)
         self._model_weights, self._expected = model_weights, expected
-        model_weights.see(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
+        model_weights.raise_sizes(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
         self._count = states.shape[1]
         self._no_powers = np.zeros(len(model_weights.size) - self._count)
         self._noise_gain = 1.0
@@ -298,11 +298,11 @@ class SensitivityWeights(ErrorWeights):
     @property
     def known(self) -> np.ndarray:
         """Size of each state of the model, from its values so far or from couplings (n,)."""
-        return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
+        return np.maximum(self._model_weights.state_sizes, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
         super().see(x)
-        self._model_weights.see(x[: self._count])
+        self._model_weights.raise_sizes(x[: self._count])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         super().see(x)

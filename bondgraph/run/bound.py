@@ -103,7 +103,7 @@ class Bound:
         kernel = _at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
-    def resets(self, index: int) -> bool:
+    def has_reset(self, index: int) -> bool:
         return _at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -147,7 +147,7 @@ class Bound:
         arrays = {name: np.array(values) for name, values in loop_arrays(program).items()}
         most = max((len(loop.states) for loop in program.loops), default=0)
         arrays |= {name: np.zeros(size) for name, size in algebraic_loops.LoopTable.lengths(unknowns=most).items()}
-        kernels = [_into(loop.kernel) for loop in program.loops]
+        kernels = [_in_place(loop.kernel) for loop in program.loops]
         numbers = {"loops": len(kernels), "origin": self.origin, "unsolved": 0}
         return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
@@ -186,7 +186,7 @@ def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
     return kernels[index] if index < len(kernels) else None
 
 
-def _into(kernel: Kernel) -> Callable[..., None]:
+def _in_place(kernel: Kernel) -> Callable[..., None]:
     """Return a kernel as a function of its blocks and an output array, which may be longer than its outputs."""
 
     def evaluate(*blocks: Any) -> None:

@@ -90,7 +90,7 @@ class ClockSchedule:
         due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
         if self.silent[due].any():
-            self._bound.window[0] = self._beside(time, 1.0)
+            self._bound.window[0] = self._time_off_break(time, 1.0)
         self._bound.window[1] = np.inf
         for row in due.tolist():
             clock = self.clocks[row]
@@ -104,9 +104,9 @@ class ClockSchedule:
     def look_ahead(self) -> None:
         """Keep the user's formulas on this side of the next break despite the rounding error of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
-        self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
+        self._bound.window[1] = self._time_off_break(following, -1.0) if following < np.inf else np.inf
 
-    def _beside(self, time: float, side: float) -> float:
+    def _time_off_break(self, time: float, side: float) -> float:
         on_clock = self._bound.origin + time
         return on_clock + side * BREAK_MARGIN * (abs(on_clock) + 1e-6 * self._bound.span)
 

@@ -136,7 +136,7 @@ class MeasureKind:
     stored: str = ""
 
 
-def is_meant(event: str, edge: RunTransition) -> bool:
+def matches_event(event: str, edge: RunTransition) -> bool:
     """Return True if a transition is an event of this kind or of this switch; without a name, True for all events."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
@@ -216,9 +216,9 @@ STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
-def measure_of(asked: object) -> object:
+def measure_of(argument: object) -> object:
     """Return the measure for a user's argument: a name alone means `series`."""
-    return series(asked) if isinstance(asked, str) else asked
+    return series(argument) if isinstance(argument, str) else argument
 
 
 def why_not(measure: object, program: Program) -> tuple[str, ...]:

@@ -26,16 +26,16 @@ class PythonCallback:
     """
 
     def __init__(
-        self, answer: Callable[[], int], otherwise: Callable[[], int] = int, persistent: bool = False, has_argument: bool = False
+        self, function: Callable[[], int], fallback: Callable[[], int] = int, persistent: bool = False, has_argument: bool = False
     ):
         self._error: BaseException | None = None
-        self._steps = self._results(answer, otherwise, MAX_TRIES if persistent else 1)
+        self._steps = self._results(function, fallback, MAX_TRIES if persistent else 1)
         next(self._steps)
         step: Callable[..., int] = self._steps.send if has_argument else self._steps.__next__
         self._called = ctypes.CFUNCTYPE(*[ctypes.c_void_p] * (1 + has_argument))(step)
         self.address: int = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
-    def _results(self, answer: Callable[[], int], otherwise: Callable[[], int], tries: int) -> Generator[int, None, None]:
+    def _results(self, function: Callable[[], int], fallback: Callable[[], int], tries: int) -> Generator[int, None, None]:
         result, remaining = 0, 0
         while True:
             try:
@@ -43,7 +43,7 @@ class PythonCallback:
                     if not remaining:
                         remaining = tries + 1
                         yield result
-                    result = answer() if remaining > 1 else otherwise()
+                    result = function() if remaining > 1 else fallback()
                     remaining = 0
             except GeneratorExit:  # the caller no longer exists
                 return

@@ -130,7 +130,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     return values
 
 
-def span_of(t_start: float, t_end: float) -> tuple[float, float]:
+def run_interval(t_start: float, t_end: float) -> tuple[float, float]:
     """Return the start and the end as floats; raise E301 unless both are finite and the run lasts at least `MIN_SPAN`."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -153,11 +153,11 @@ def longest_step(argument: object, span: float, max_steps: int) -> float:
         raise _refuse("E306", title, cures=("max_step=None, which leaves the step size to the run",))
     if span / step > max_steps:
         title = f"max_step = {step:g} s makes {span / step:.3g} steps in a run of {span:g} s, more than max_steps = {max_steps:g}"
-        raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
+        raise _refuse("E306", title, cures=(f"a max_step of {_rounded_up(span / max_steps)} s or more", "a larger max_steps"))
     return step
 
 
-def _no_less(value: float) -> str:
+def _rounded_up(value: float) -> str:
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 

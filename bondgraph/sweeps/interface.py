@@ -24,7 +24,7 @@ from bondgraph.methods import MethodEntry
 from bondgraph.output.progress import Progress
 from bondgraph.run.batch.chunk_size import ChunkTarget, chunk_size
 from bondgraph.run.measures import Measure
-from bondgraph.run.settings import check_names, sample_times, span_of
+from bondgraph.run.settings import check_names, run_interval, sample_times
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 from bondgraph.sweeps.points import FAILURE, RUN, Points, points_of
 from bondgraph.sweeps.runs import Runs
@@ -213,7 +213,7 @@ def sweep(
     planned = points_of(points, compiled, runs, seed)
     _check_method(more.get("method"), executor, compiled.model.name)
     prepared = sent.prepared(t_end, more)  # raise errors of settings before anything is stored
-    start, end = span_of(settings.get("t_start", 0.0), t_end)
+    start, end = run_interval(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
     plan = SweepPlan(end, more, kept, {each.name: each.role.argument for each in planned.varied}, len(planned) >= MANY)
@@ -308,7 +308,7 @@ def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chun
         try:
             chunk = run(runs[:size])
         except ProblemError as error:
-            gpu.let_cpu_go_on(error, len(runs))
+            gpu.continue_on_cpu(error, len(runs))
             return runs
         take(chunk)
         runs = runs[size:]

@@ -184,7 +184,7 @@ def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
 
 def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
     sizes, turned = [], []
-    original, turn = kept_runs._begun, SampleRows.turn
+    original, flush = kept_runs._begun, SampleRows.flush
 
     def begun(program, settings, taking, bar):
         run = original(program, settings, taking, bar)
@@ -193,7 +193,7 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
 
     monkeypatch.setattr(kept_runs, "_begun", begun)
     monkeypatch.setattr(kept_runs, "PAGE", 3000)
-    monkeypatch.setattr(SampleRows, "turn", lambda rows: turned.append(rows.here) or turn(rows))
+    monkeypatch.setattr(SampleRows, "flush", lambda rows: turned.append(rows.pending) or flush(rows))
     found, pages = [], []
     for count in (2001, 20001, 40001):
         turned.clear()

@@ -130,8 +130,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Mark the states that have moved by far more than rounding errors. Other states whose rates are rounding error take the scale
-    of the terms that cancel in their rates or their drivers' rates: steps need not follow the last digits of a sum."""
+    """Mark the states that have moved by far more than rounding errors. Other states whose rates are rounding error take the
+    scale of the terms that cancel in their rates or their drivers' rates: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -217,8 +217,8 @@ def raise_resting(w: Control) -> None:
 
 
 def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
-    """Return the energy, over the longest step, of the terms that cancel in the powers, if all powers are rounding error and exceed
-    the energy scale by far; else 0."""
+    """Return the energy of the terms that cancel in the powers over the longest step, if all powers are rounding error but, over
+    this step, far exceed the energy scale; else 0."""
     powers, sigma, top = w.beyond, w.sigma[w.n :], 0.0
     if w.quadratures == 0:
         return 0.0

@@ -153,11 +153,11 @@ class ErrorWeights:
         table["lanes"] = lanes
 
     @property
-    def known(self) -> np.ndarray:
+    def state_sizes(self) -> np.ndarray:
         """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
-    def see(self, x: np.ndarray) -> None:
+    def raise_sizes(self, x: np.ndarray) -> None:
         """Raise the running sizes of the states to the sizes of x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])

@@ -87,8 +87,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end of
-    the run; `wanted` is as in `PreparedProgram`.
+    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end
+    of the run; `wanted` is as in `PreparedProgram`.
     """
 
     def __init__(
@@ -121,18 +121,18 @@ class BatchCollector:
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
         self._by_gpu = name, runs
 
-    def lost(self) -> list[int]:
+    def unfinished(self) -> list[int]:
         """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
         of all runs to the user's clock."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
-        lost = np.flatnonzero(self.batch.status)
+        unfinished = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:
-            self._by_gpu[1][lost] = False
-        if len(lost):
-            self.forget(lost)
-        return lost.tolist()
+            self._by_gpu[1][unfinished] = False
+        if len(unfinished):
+            self.reset(unfinished)
+        return unfinished.tolist()
 
-    def forget(self, runs: np.ndarray | slice) -> None:
+    def reset(self, runs: np.ndarray | slice) -> None:
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -141,7 +141,7 @@ class BatchCollector:
         for values in self._found.values():
             values[runs] = np.nan
 
-    def single(self, run: int) -> None:
+    def run_single(self, run: int) -> None:
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)
@@ -171,7 +171,7 @@ class BatchCollector:
         """Convert times since the start to the user's clock; the final time becomes exactly the requested time."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
-    def ends(self) -> BatchResult:
+    def result(self) -> BatchResult:
         x, m, integrals = self._rows.values()
         steps, rejected, rates, events = self._counts.values()
         issues = self._failures, self._doubts, self._refused

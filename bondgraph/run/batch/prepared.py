@@ -24,7 +24,7 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import BatchLauncher, BatchRunner, RunDuration, WorkerPool
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.crossing.singular_positions import RunPart, past_singular_positions
+from bondgraph.run.crossing.singular_positions import RunPart, pass_singular_positions
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -51,7 +51,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for unknown choices, E306 for other
     settings.
     """
-    start, end = checks.span_of(settings["t_start"], t_end)
+    start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
     is_checked = has_constraints(program) or bool(watched_contacts(program))
@@ -178,7 +178,7 @@ class PreparedProgram:
         else:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
             with Progress(self.program.name, settings.span, progress) as bar:
-                part, lost = past_singular_positions(part, settings, self.choice, bar)
+                part, lost = pass_singular_positions(part, settings, self.choice, bar)
             end = EndedRun(part.result, part.t, part.x, part.m, part.q)
         result = checked_result(end.result, settings.t_start, self.wanted, lost)
         balanced = end.sound or result.failure is not None
@@ -199,7 +199,7 @@ class PreparedProgram:
         run = Hybrid(
             bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
         )
-        run.go(self.choice)
+        run.run(self.choice)
         run.examine()
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
@@ -219,9 +219,9 @@ class PreparedProgram:
                     return EndedRun(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
-                run.go_on(self.choice, space.checkpoint(course, settings.p, settings.m))
+                run.resume(self.choice, space.checkpoint(course, settings.p, settings.m))
             finally:
-                space.take_back()
+                space.reconnect_events()
             run.examine()
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
@@ -291,7 +291,7 @@ class PreparedProgram:
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
         runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
+        return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
         """Return a key of the clocks of the run in the first row of p (runs, parameters)."""

@@ -74,7 +74,8 @@ class DelayBuffer:
         return x
 
     def make_room(self, t: float) -> None:
-        """Once half of the rows are filled, drop the rows that no delay needs from time t on, and add rows if too few are empty."""
+        """Once half of the rows are filled, drop the rows that no delay needs from time t on, and add rows if too few are
+        empty."""
         table, arrays = self.table, self.table.arrays
         filled, room = int(table["filled"]), int(table["room"])
         if 2 * filled < room:

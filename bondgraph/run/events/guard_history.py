@@ -71,7 +71,7 @@ class GuardHistory:
         self.by_x, self.p_factors = perturbations(bound.program.states), 1.0 + perturbations(len(bound.p))
         self.p = bound.p * self.p_factors
         self.later = PERTURBATION * np.tile(np.arange(1.0, PAIRS + 1.0) / PAIRS, 2)
-        bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
+        bounces = [_known_bounce(edge, bound.has_reset(i)) for i, edge in enumerate(bound.program.transitions)]
         self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
         """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially as known before a run."""

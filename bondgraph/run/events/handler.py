@@ -229,7 +229,7 @@ class EventHandler:
         marked[list(fired)] = 1
         self.use_arrays({**arrays, "fired": marked})
         self.table["t"], self.table["begun"] = at.t, begun
-        self.before_call(self._samples.left)
+        self.before_call(self._samples.free_rows)
         function(self.table)
         check_each((self.check, self._bound.check))
         self.after_call()
@@ -243,7 +243,7 @@ class EventHandler:
     def before_call(self, rows: np.ndarray) -> None:
         table = self.table
         table.point("rows", rows)
-        table.point("held", self._samples.modes_left)
+        table.point("held", self._samples.free_modes)
         table["seen"] = table["held_rows"] = table["logged"] = table["written"] = 0
         table["events_left"] = self.max_events - len(self._log)
 

@@ -41,8 +41,8 @@ def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | None = None) -> FillPattern:
-    """Return the pattern of a matrix and its factors in an order (n,), by default of minimum degree. Factors have room for an entry
-    (j, i) for each entry (i, j)."""
+    """Return the pattern of a matrix and its factors in an order (n,), by default of minimum degree. Factors have room for an
+    entry (j, i) for each entry (i, j)."""
     order = _minimum_degree(n, rows, columns) if order is None else order
     position = np.argsort(order)
     keys = np.unique(np.concatenate([position[columns].astype(np.int64) * n + position[rows], np.arange(n) * (n + 1)]))

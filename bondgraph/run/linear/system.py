@@ -21,7 +21,7 @@ from bondgraph.run.table import FieldTable
 def table_of(layout: MatrixLayout) -> FieldTable:
     table, n, fill = FieldTable(SystemTable), len(layout.order), layout.fill
     integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
-    lengths = {"right": n, "worth": n, "matrix": layout.room}
+    lengths = {"right": n, "row_weights": n, "matrix": layout.room}
     if fill is not None:
         integers = {**vars(fill), **integers}
         lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
@@ -63,11 +63,11 @@ def fill_system(s: SystemTable, j: Reals, h: float) -> None:
 def factor_system(s: SystemTable) -> bool:
     """Factorise the matrix; return True if it is singular or nearly singular."""
     if s.kind == DENSE:
-        return dense_factor(s.matrix, s.pivots, s.worth, s.n)
+        return dense_factor(s.matrix, s.pivots, s.row_weights, s.n)
     if s.kind == BAND and s.lower == 1 and s.upper == 1:
-        return tridiagonal_factor(s.matrix, s.pivots, s.worth, s.n)
+        return tridiagonal_factor(s.matrix, s.pivots, s.row_weights, s.n)
     if s.kind == BAND:
-        return band_factor(s.matrix, s.pivots, s.worth, s.n, s.lower, s.upper)
+        return band_factor(s.matrix, s.pivots, s.row_weights, s.n, s.lower, s.upper)
     return sparse_factor(s)
 
 

@@ -104,8 +104,8 @@ class KeptRuns:
         program, (since, dates) = self.program, self.wanted
         consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
         run = _begun(program, settings, consumer, bar)
-        run.go(self.choice)
-        run.samples.turn()
+        run.run(self.choice)
+        run.samples.flush()
         holding = consumer.finish()
         statistics = statistics_of(run, self.choice, time.perf_counter() - begun)
         numbers, x, m, q = consumer.staying(holding)
@@ -163,7 +163,7 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
-    run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, taken=consumer.take))
+    run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, consumer=consumer.take))
     consumer.begin(run)
     return run
 

@@ -57,10 +57,10 @@ class Launchable(Protocol):
 
 @dataclass
 class Pace:
-    """Budget of the next launch, in attempted steps; `said` is True after a warning that memory is scarce."""
+    """Budget of the next launch, in attempted steps; `has_warned` is True after a warning that memory is scarce."""
 
     budget: int = _FIRST_BUDGET
-    said: bool = False
+    has_warned: bool = False
 
     def follow(self, seconds: float) -> None:
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
@@ -68,7 +68,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Room:
+class ChunkLimits:
     """Maximum number of runs of a chunk, and number of threads that run them."""
 
     runs: int
@@ -99,14 +99,14 @@ class GPUWork:
         waiting = np.arange(runs)
         pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
-            room = self.room(len(waiting))
-            part = slice(None, None, -(-runs // room.slots)) if pilot else slice(room.runs)
+            limits = self.limits(len(waiting))
+            part = slice(None, None, -(-runs // limits.slots)) if pilot else slice(limits.runs)
             chosen, pilot = guess.order(waiting[part]), False
-            self._run_chunk(chosen, room.slots, runs - len(waiting))
+            self._run_chunk(chosen, limits.slots, runs - len(waiting))
             if len(waiting := np.delete(waiting, part)):
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
-    def room(self, runs: int) -> Room:
+    def limits(self, runs: int) -> ChunkLimits:
         """Return the largest chunk of at most this many runs that fits in the free memory; warn once (`DeviceWarning` E291) if it
         is so small that threads stay idle. Raises `RunError` E290 if no block of threads fits."""
         loaded, code, facts = self.loaded, self.code, self.device.facts
@@ -126,13 +126,13 @@ class GPUWork:
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
             why = f"a chunk has {plural(held, 'run')} on {slots} of {plural(most * loaded.threads, 'thread')}"
-            self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
-        return Room(held, slots)
+            self._warn_smaller(f"{_megabytes(left)} of memory is free: {why}")
+        return ChunkLimits(held, slots)
 
-    def _say_smaller(self, why: str) -> None:
-        if self.pace.said:
+    def _warn_smaller(self, why: str) -> None:
+        if self.pace.has_warned:
             return
-        self.pace.said = True
+        self.pace.has_warned = True
         cures = ("no other program on the GPU", "fewer samples, or measures instead of series")
         problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
@@ -145,10 +145,10 @@ class GPUWork:
         except RunError as error:
             if not is_out_of_memory(error) or len(chosen) <= self.loaded.threads:
                 raise
-            self._say_smaller("; ".join(error.problem.details))
+            self._warn_smaller("; ".join(error.problem.details))
             half = len(chosen) // 2
             for part, before in ((chosen[:half], done), (chosen[half:], done + half)):
-                self._run_chunk(part, self.room(len(part)).slots, before)
+                self._run_chunk(part, self.limits(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads

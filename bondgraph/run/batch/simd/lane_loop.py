@@ -24,7 +24,7 @@ from bondgraph.run.batch.simd import lane_steps as vectors
 from bondgraph.run.batch.simd.error_weights import update_due_weights
 from bondgraph.run.batch.simd.lane_steps import LaneTable
 from bondgraph.run.batch.simd.natural_scales import FOUR
-from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, gather, spread
+from bondgraph.run.batch.simd.tables import NO_RUN, RUNS_PER_LANE, gather, spread
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, dopri5
 from bondgraph.run.steppers.explicit import Tableau, is_far, method_of
@@ -104,7 +104,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
     """Begin runs in the slots of runs that have ended; return False if no run is active and none is left."""
     is_any = False
-    for slot in range(UNDER_WAY * lanes):
+    for slot in range(RUNS_PER_LANE * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
             run = v.following
             v.following = run + 1
@@ -151,7 +151,7 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
     """Load a waiting run into this lane; return False if there is none."""
-    for slot in range(UNDER_WAY * lanes):
+    for slot in range(RUNS_PER_LANE * lanes):
         if v.runs[slot] >= 0 and v.statuses[slot] == Status.LANE_WAITS:
             c = v.tables[slot]
             for name in ("y", "k", "size", "floor", "noise"):
@@ -171,7 +171,7 @@ def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
     for name in ("y", "k", "size"):
         gather(getattr(c, name), getattr(v, name), v.width, lane, lanes)
     v.statuses[slot] = status
-    v.seats[lane] = NOBODY
+    v.seats[lane] = NO_RUN
 
 
 def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
@@ -182,8 +182,8 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
     if status == Status.STOP:
         v.flush(c, c.t)
     ended(r, v.runs[slot], status, lanes)
-    v.runs[slot] = NOBODY
-    v.seats[lane] = NOBODY
+    v.runs[slot] = NO_RUN
+    v.seats[lane] = NO_RUN
     v.taken[lane] = 0.0
 
 

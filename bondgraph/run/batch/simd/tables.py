@@ -17,11 +17,11 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
-UNDER_WAY = 2
+RUNS_PER_LANE = 2
 """Number of active runs per lane, so that no lane idles while runs wait for a joint update of their weights."""
 
 
-NOBODY = -1
+NO_RUN = -1
 
 
 def lane_table(
@@ -60,8 +60,8 @@ def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 
 
-def emptied(table: FieldTable) -> FieldTable:
-    table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
+def reset_lanes(table: FieldTable) -> FieldTable:
+    table.arrays["seats"][:] = table.arrays["runs"][:] = NO_RUN
     table["following"] = table["paused"] = 0
     return table
 

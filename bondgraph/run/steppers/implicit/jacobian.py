@@ -83,7 +83,7 @@ def factors(c: ImplicitTable, h: float, state: Reals, gamma: Fixed) -> bool:
             c.fast = True
         number = system.order[i]
         size = larger(larger(c.size[number], c.floor[number]), abs(state[number]))
-        system.worth[i] = 1.0 / size if size > 0.0 else 1.0
+        system.row_weights[i] = 1.0 / size if size > 0.0 else 1.0
     return factor_system(system)
 
 

@@ -93,7 +93,7 @@ def pair_factors(c: RadauTable, h: float) -> bool:
     for i in range(2 * n):
         number = pair.order[i]
         state = number if number < n else number - n
-        pair.worth[i] = 1.0 / larger(larger(c.size[state], c.floor[state]), MIN_ERROR)
+        pair.row_weights[i] = 1.0 / larger(larger(c.size[state], c.floor[state]), MIN_ERROR)
     return factor_system(pair)
 
 
