@@ -36,8 +36,8 @@ class Measurable(Sampled, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`, as returned by `last`,
-    `peak`, ... or `events`."""
+    """Measure of a run, which computes a scalar or array: `what` is its name, `of` the quantity or event that it measures. The
+    functions `last`, `peak`, ... and `events` return measures."""
 
     what: str
     of: str = ""
@@ -52,7 +52,7 @@ class Measure:
 
     @property
     def stored(self) -> str:
-        """Text for a store of runs."""
+        """Text that represents the measure in a store of runs."""
         return repr(Measure(self.kind.stored or self.what, self.of))
 
     def __call__(self, result: Measurable) -> np.ndarray:

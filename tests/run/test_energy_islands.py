@@ -66,7 +66,7 @@ def test_a_verdict_does_not_depend_on_other_islands(big, growing):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
-    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
+    monkeypatch.setattr(BatchCollector, "run_single", lambda *_: pytest.fail("checked in Python"))
     big = next(iter(BIG))
     graph = beside(oscillator(Graph("g"), 0.0), big) if last else oscillator(beside(Graph("g"), big), 0.0)
     batch = compile_model(graph).prepare_run(3.0)

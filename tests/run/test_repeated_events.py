@@ -95,13 +95,13 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    numbers, single = [], BatchCollector.single
+    numbers, single = [], BatchCollector.run_single
 
     def noted(own, run):
         numbers.append(run)
         single(own, run)
 
-    monkeypatch.setattr(BatchCollector, "single", noted)
+    monkeypatch.setattr(BatchCollector, "run_single", noted)
     return numbers
 
 

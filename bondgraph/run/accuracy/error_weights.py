@@ -42,8 +42,8 @@ tests raise this number by at most the factor MAX_NOISE_GAIN."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""A step's noise is first measured after RETRIES_BEFORE_TEST rejections, a number that doubles after each measurement.
-DECISIVE is the factor on the tolerance in this measurement, because the noise must explain the rejections."""
+"""RETRIES_BEFORE_TEST rejections of one step lead to a measurement of noise before a noise test is due; this number doubles after
+each such measurement. DECISIVE is the factor on the tolerance in it, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3

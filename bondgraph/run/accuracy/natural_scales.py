@@ -289,7 +289,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros among the kept patterns, or let `meet` provide it in place of the oldest."""
+    """Find the sparsity pattern of the nonzeros among the kept patterns, or replace the oldest by the pattern from `meet`."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -34,7 +34,8 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate memory for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
+        """Allocate memory for these numbers of runs, states with integrated powers (`width`), modes and samples; kept quantities
+        have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))

@@ -42,6 +42,8 @@ MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 
 
 class RunDuration:
+    """Measured duration of a run, `each`, s; 0 until it is known."""
+
     def __init__(self) -> None:
         self.each = 0.0
 

@@ -107,7 +107,7 @@ def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lane
 
 
 def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fixed) -> bool:
-    """Return True unless it is certain that `singular` would find nothing in the finished run with these rows."""
+    """Return True unless it is certain that `find_rank_loss` would find nothing in the finished run with these rows."""
     n, width, stride, count = s.n, c.width, s.stride, s.count
     now, work, first_matrix = s.now, s.work, s.first
     every_sample, first = count + s.beyond, 0

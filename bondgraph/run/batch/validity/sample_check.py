@@ -1,6 +1,6 @@
-"""Sample check of a finished run, in SIMD lanes: find values that follow from the rows and are not finite.
+"""Check of the samples of a finished run, in SIMD lanes: find rows, rates, powers and energies that are not finite.
 
-One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. With `lanes` = 1, for single runs, only the constraints are
+One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates all of these. With `lanes` = 1, for single runs, only the constraints are
 checked here. The constraint check (`rank_screen`) uses the same table.
 """
 
@@ -28,7 +28,7 @@ _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the previous time, the bounds within which `singular` suspects no interval: the
+    """Return, for each time of t (k,) and the previous time, the bounds within which `find_rank_loss` suspects no interval: the
     smallest ratio of current to previous eigenvalues, and the smallest ratio of previous to current eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' a time d earlier
