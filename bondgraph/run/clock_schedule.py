@@ -85,7 +85,8 @@ class ClockSchedule:
         return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
     def tick(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-        """Carry out all ticks due at t in the order of the clocks; return the time and x after them."""
+        """Carry out all ticks due at t in the order of the clocks, and pass the breaks there; return the time and x
+        afterwards."""
         first = self.next()
         due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))

@@ -60,7 +60,7 @@ class Measure:
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
     def of_program(self, name: str, program: Program) -> KeptQuantity:
-        """Return the quantity for runs of a program: name, unit, and shape without the axis of samples."""
+        """Return the name, the unit and the shape, without the axis of samples, of the kept values in runs of a program."""
         if self.kind.of_event:
             return KeptQuantity(name, self.kind.unit(""), ())
         slot = program.layout[self.of]
@@ -121,7 +121,8 @@ class MeasureKind:
     take : function from a finished run and the name of a quantity or event to the value.
     machine : rule by which machine code computes a bitwise equal value; None if only results of single runs have this measure.
     unit : function from the unit of the quantity to the unit of the measure.
-    of_event : True if it measures events, not a quantity. scalar : True if the quantity must be a scalar.
+    of_event : True if it measures events, not a quantity.
+    scalar : True if the quantity must be a scalar.
     over_time : True if there is a value for every sample.
     stored : name in older stores and plans.
     """

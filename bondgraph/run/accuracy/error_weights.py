@@ -353,7 +353,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Halve the noise gain after many noisy steps, and measure the noise again."""
+    """Halve the noise gain, down to 1, and measure the noise again, after many noisy steps or repeated rejections."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 

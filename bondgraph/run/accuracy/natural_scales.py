@@ -321,7 +321,8 @@ def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
 
 
 def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
-    """Evaluate the nonzeros of the Jacobian at the time `coupled_at` and x by `emit.interpreter.steps.derivatives`."""
+    """Evaluate the nonzeros of the Jacobian at the time in `coupled_at` and x, with the steps of
+    `emit.interpreter.steps.derivatives`."""
     numbers, rows, nonzeros, constants = w.numbers, w.rows, w.nonzeros, w.constants
     for i in range(w.number_count):
         numbers[i] = constants[i]

@@ -54,8 +54,8 @@ class ErrorWeights:
     longest : longest step, s.
     absolute : (n,) the user's floors in the states' units, None to use natural scales.
 
-    Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`
-    (`fields.Control`) is the argument of its procedures (`error_weights`); `addresses` maps their names to their addresses.
+    Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`, a
+    `fields.Control`, is the first argument of the procedures in `error_weights`, whose `addresses` are by name.
     """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):

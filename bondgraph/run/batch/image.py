@@ -108,7 +108,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
 
 
 def kernels_of(program: Program) -> list[Kernel]:
-    """Return all kernels that machine code may call in a run by an explicit method, compiled."""
+    """Compile and return all kernels that machine code may call in a run by an explicit method."""
     kernels = [*program.kernels, program.boxes, *program.resets, *program.pushes, *program.supplies]
     kernels += [loop.kernel for loop in program.loops]
     return [kernel for kernel in kernels if kernel is not None and kernel.address]

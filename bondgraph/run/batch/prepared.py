@@ -143,7 +143,7 @@ class PreparedProgram:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, and warn if the run ended early or cannot be trusted (`simulate`)."""
+        """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result

@@ -23,8 +23,8 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure recorded for every run: its name, shape, and the indices of its values in the source. A measure of events has
-    the transitions that it counts."""
+    """Measure recorded for every run: its name, shape, and the indices of its values in the source; for a measure of events, the
+    indices of the transitions that it counts."""
 
     name: str
     measure: Measure

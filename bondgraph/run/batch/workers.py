@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MAX_CALL_SECONDS = 0.3
-"""Maximum duration of a call, which cannot be interrupted, s."""
+"""Longest intended duration of a call, s, because a call cannot be interrupted."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 """Minimum durations of a call and of a thread's work, s, many times the overhead of Python."""
 

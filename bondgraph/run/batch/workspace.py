@@ -57,7 +57,8 @@ class MachineRun:
     Parameters
     ----------
     status : last status of the integrator, or `Status.NOT_STARTED`.
-    t, x, q, m : values at the end of the run; rows (samples, n + quadratures), modes (samples, modes) : values at the samples.
+    t, x, q, m : values at the end of the run.
+    rows, modes : values at the samples, (samples, n + quadratures) and (samples, modes).
     logged : rows of its events, in pieces (k, width).
     labels : labels that the rows refer to.
     events_in_python : number of events that Python handled or that ended the run.

@@ -29,10 +29,11 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
 
 END_ROOT = 0.02
-"""Square root of the smallest eigenvalue at both ends of the passage, as a fraction of its earlier maximum."""
+"""Square root of the smallest eigenvalue of the scaled constraint matrix (`validation.constraint_rank`) at both ends of the
+passage, as a fraction of its earlier maximum."""
 
 SLOPE_ROOT = 0.1
-"""Smallest square root of the smallest eigenvalue, as a fraction of its maximum, at points that give the slope towards zero."""
+"""Smallest value of this root, as a fraction of its maximum, at the point that gives its slope towards zero."""
 
 BASE_LENGTH = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""

@@ -48,7 +48,7 @@ class DelayBuffer:
         self.table["direct"] = any(delay.direct for delay in program.delays)
         self._enlarge(_ROOM)
 
-    def begun(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+    def initial_states(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the states at the start, delayed signals included, and write the history of the signals before the start. Raises
         `RunError` E333 for a delay without a history whose first value depends on itself."""
         x = x.copy()

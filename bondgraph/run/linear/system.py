@@ -41,7 +41,7 @@ def procedures() -> list[Procedure]:
 
 
 def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix 1 - h J from the entries of J that it contains."""
+    """Fill the matrix 1 - h J from the entries j of J, in the order of `entry_indices`."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
         for i in range(room):

@@ -28,6 +28,7 @@ from bondgraph.run.steppers.method import Method
 
 ENTRY = "advance_runs"
 MAX_LOCAL_BYTES = 512 * 1024
+"""Local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)

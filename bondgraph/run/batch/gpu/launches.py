@@ -77,7 +77,7 @@ class ChunkLimits:
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
+    """Execution of the runs in the `blocks` p, x and m on a GPU by a loaded kernel, with results in a batch; after
     each launch, `report` is called with the number of finished runs."""
 
     device: Device

@@ -21,8 +21,8 @@ _LEFT, _SMALLER = 1e-9, 1e-3
 
 
 def screens(program: Program) -> bool:
-    """Return True if machine code can check the constraints: none is redundant (eigenvalues would always be zero), and no
-    transition changes which constraints are active."""
+    """Return True if machine code can check the constraints: none is redundant (eigenvalues would always be zero), and there are
+    no transitions, which could change the active constraints."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
