@@ -100,7 +100,7 @@ def loop(*parts) -> Graph:
         (loop(IC("arm", inertia=lambda q: 1.0, potential=lambda q: -cos(q)), R("air", 0.1)), "arm"),
     ],
 )
-def test_what_is_not_linear_is_named(graph: Graph, element: str) -> None:
+def test_nonlinear_terms_are_named(graph: Graph, element: str) -> None:
     with pytest.raises(ModelError, match=f'E276 "{element}" is not linear') as caught:
         linear_equations(compiled(graph))
     (problem,) = caught.value.problems

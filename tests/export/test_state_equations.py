@@ -401,7 +401,7 @@ def test_diode_that_yields_at_once() -> None:
     agree(model, found, 4)
 
 
-def test_what_yields_in_one_mode_only() -> None:
+def test_laws_active_in_one_mode_only() -> None:
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)

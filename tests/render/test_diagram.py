@@ -328,7 +328,7 @@ def nest(name, inner=None):
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
-def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
+def test_a_switch_inside_a_folded_graph_shows_its_signal():
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
@@ -353,7 +353,7 @@ def test_positions_of_folded_graphs():
 
 
 @pytest.mark.parametrize("folded", ["body 3", ("body 1", "body 3"), ("contact.gap",)])
-def test_what_is_no_nested_graph_is_not_folded(folded):
+def test_only_nested_graphs_are_folded(folded):
     with pytest.raises(ModelError, match="body 1, "):
         diagram(touching_bodies().freeze(), folded=folded)
     with pytest.raises(ModelError) as error:
