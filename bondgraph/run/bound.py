@@ -167,7 +167,6 @@ class Bound:
         return self._values(self.program.jacobian, t, x, m)
 
     def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of states from the Jacobian for error control."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 

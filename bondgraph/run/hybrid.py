@@ -70,7 +70,6 @@ class RunCheckpoint:
     Parameters
     ----------
     integrator, weights, handler : objects that use the tables of the run; handler is None for a model without events and loops.
-    status : last status of the integrator.
     samples : sample rows, the first of which are filled.
     logged : rows of past events, in chunks (k, width).
     start_energies : energy per storage before any event, J.
@@ -150,8 +149,8 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event at the end of a segment that began at `segment_start`, or at the start; return the levels (2 k,)
-        of the guards."""
+        """Handle the event after a segment that began at `segment_start`, or at the start; return the levels (2 k,) of the
+        guards."""
         handler, levels = self._handler, np.zeros(0)
         if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)

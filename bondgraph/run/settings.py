@@ -43,7 +43,6 @@ class Settings:
 
     Parameters
     ----------
-    x, p, m : start values (n,), parameters (parameters,) and modes (modes,).
     span : duration of the run, s; `t_start` and `t_end` are on the user's clock.
     times, dates : sample times (k,), s, since the start, from 0 on, and on the user's clock.
     method : None for "auto".

@@ -125,7 +125,6 @@ def remember(w: Control, m: Reals) -> bool:
 
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Update the natural scales and the floors."""
     size, scale, floor, moved, held, beyond = w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):

@@ -39,7 +39,7 @@ fraction NOTHING of its size, and is at rest only if its size is at most this fr
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Compute the natural scales of the states from their sizes, and store them in `scales`; 0 where nothing drives a state."""
+    """Store the natural scales of the states in `scales`; 0 where nothing drives a state."""
     scales, later = w.scales, w.later
     propagated_scales(w, t, x, m, w.size)
     for i in range(w.n):
@@ -69,7 +69,7 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute propagated scales from the rates and couplings at (t, x), and store them in `later`."""
+    """Store the propagated scales at (t, x) in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0

@@ -77,7 +77,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`, several points at once in SIMD lanes."""
+    """Fill `points` for all spans, several points at once in SIMD lanes."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -112,7 +112,6 @@ def evaluate_lanes(w: Control, done: int, count: int) -> None:
 
 
 def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, count: int) -> None:
-    """Evaluate a SIMD kernel, and store the results of each lane in a row."""
     out, lanes, width = w.wide_out, w.lanes, w.n + w.quadratures
     kernel(w.wide_t, w.wide_x, w.wide_p, w.wide_m, out)
     for lane in range(count):

@@ -49,8 +49,6 @@ class ErrorWeights:
 
     Parameters
     ----------
-    bound : the program and its parameters.
-    rtol : the user's relative tolerance.
     longest : longest step, s.
     absolute : (n,) the user's floors in the states' units, None to use natural scales.
 
@@ -158,7 +156,6 @@ class ErrorWeights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def raise_sizes(self, x: np.ndarray) -> None:
-        """Raise the running sizes of the states to the sizes of x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
@@ -211,8 +208,6 @@ class ErrorWeights:
         self._lookup.check()
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
-        the rounding error of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()

@@ -46,11 +46,8 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times (`PreparedProgram.wanted`).
-
-    Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for unknown choices, E306 for other
-    settings.
-    """
+    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
+    (`PreparedProgram.wanted`)."""
     start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])

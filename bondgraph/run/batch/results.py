@@ -121,8 +121,7 @@ class BatchResult:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that computed each run (runs,): "cpu" or the name of a GPU; the CPU computes the runs that a GPU cannot
-        check."""
+        """Device that computed each run (runs,): "cpu" or the name of a GPU."""
         name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 
@@ -145,7 +144,6 @@ class RunOutcome:
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
     rows : states and integrated powers at the samples, (samples, n + powers).
     modes : modes at the samples, (samples, modes).
-    steps, rates, events : counts of steps, evaluations and events.
     """
 
     completed: bool

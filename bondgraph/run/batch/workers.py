@@ -122,7 +122,6 @@ class WorkerPool:
 
 @contextmanager
 def cancelling(called_off: Event) -> Iterator[None]:
-    """Cancel the work of all threads after an exception or interrupt in the body."""
     try:
         yield
     except BaseException:

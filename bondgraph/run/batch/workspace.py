@@ -62,8 +62,6 @@ class MachineRun:
     logged : rows of its events, in pieces (k, width).
     labels : labels that the rows refer to.
     events_in_python : number of events that Python handled or that ended the run.
-    ticks : count of ticks.
-    effort : cost of the run.
     """
 
     status: Status
@@ -158,7 +156,6 @@ class Schedules:
         return values
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return a key of the clocks of each run."""
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
@@ -272,7 +269,7 @@ class Workspace:
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
     def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        """Return a checkpoint of the last run, with parameters p and start modes m, from which Python can continue."""
+        """Return a checkpoint of the last run, with parameters p and start modes m."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
         tables = self.integrator, self.weights, self.handler
         return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))

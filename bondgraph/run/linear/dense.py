@@ -86,7 +86,6 @@ def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) ->
 
 
 def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of two columns as in the block that starts at `first`, and subtract multiples of the block's columns."""
     swap_rows(one, pivots, first)
     swap_rows(other, pivots, first)
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]

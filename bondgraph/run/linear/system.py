@@ -83,7 +83,6 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

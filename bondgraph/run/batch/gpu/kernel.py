@@ -40,8 +40,6 @@ class GPUKernel:
 
     Parameters
     ----------
-    ptx : source code of the module.
-    entry : name of the kernel.
     call_words : word of each field of the block.
     call_size : number of words of the block.
     state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a chunk.

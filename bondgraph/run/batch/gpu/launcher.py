@@ -57,9 +57,8 @@ class GPULauncher:
     ) -> np.ndarray:
         """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that are left to the CPU.
 
-        Raises `CompileError` E282 or E285 for code that cannot be compiled; `RunError` E283 or E284 for runs that cannot use a
-        GPU, E289 if most runs have other clocks than the first, E290 to E293 for the GPU. If the CPU may continue, a
-        `DeviceWarning` replaces these errors.
+        Raises E282 to E285 as `gpu_kernel` does, E289 if most runs have other clocks than the first, E290 to E293 for the GPU; if
+        the CPU may continue, a `DeviceWarning` replaces these errors.
         """
         batch.status[:] = UNFINISHED
         try:

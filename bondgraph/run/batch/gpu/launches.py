@@ -45,12 +45,10 @@ class Launchable(Protocol):
     def call_size(self) -> int: ...
 
     @property
-    def state_words(self) -> int:
-        """Number of words that a thread keeps between launches."""
+    def state_words(self) -> int: ...
 
     @property
-    def scratch_words(self) -> int:
-        """Number of scratch words of a thread, which are too many to move at each launch."""
+    def scratch_words(self) -> int: ...
 
     def shared_at(self, address: int) -> np.ndarray: ...
 

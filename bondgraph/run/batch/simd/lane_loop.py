@@ -49,8 +49,7 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
 
 
 def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
-    """Advance all runs; return 0 when all are done, or 1 when the caller must check for interrupts, after many steps of one run.
-    The next call continues at that point."""
+    """Advance all runs, several simultaneously; the result is as for `loop.run_many`."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
     while True:
         if v.paused:

@@ -90,7 +90,6 @@ def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fi
 
 @inline
 def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, lanes: Fixed) -> None:
-    """Update the smallest and largest size of a diagonal entry in each lane."""
     for lane in range(lanes):
         size = abs(diagonal[lane])
         if is_first:

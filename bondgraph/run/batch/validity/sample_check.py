@@ -200,7 +200,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Check every `stride`-th sample of the current run, starting at number `first`, and mark values that are not finite."""
+    """Mark the values that are not finite at every `stride`-th sample of the current run, from number `first` on."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)
