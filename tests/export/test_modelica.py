@@ -48,7 +48,7 @@ from screws.scalars import (
     where,
 )
 from tests.export.live_models import CASES
-from tests.inner.export import TEXTS, quoted, unit, user_name
+from tests.inner.export import TEXTS, quoted, real, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
 
@@ -247,6 +247,11 @@ def test_names_come_back() -> None:
     found = {user_name(name): run[name][0] for name in run.names}
     assert [found[f"{word}.q"] for word in WORDS] == pytest.approx([0.1 * k for k in range(len(WORDS))])
     assert len(states) == len(WORDS) + 1
+
+
+def test_negative_numbers_are_in_parentheses() -> None:
+    """Modelica has no second sign after an operator: "a - -0.0" is no expression."""
+    assert [real(value) for value in (2.0, -2.0, -0.0, np.nan, -np.inf)] == ["2.0", "(-2.0)", "(-0.0)", "0.0", "(-1e+300)"]
 
 
 @pytest.mark.parametrize("word", WORDS)
