@@ -141,13 +141,13 @@ def page_table() -> str:
     return "\n".join(f"| {' | '.join(row)} |" if row[0] != "---" else f"|{'|'.join(row)}|" for row in rows)
 
 
-GONE = ("solver", "iteration")
+REMOVED_SETTINGS = ("solver", "iteration")
 """Settings of earlier versions."""
 
 
-def retired(settings: Mapping[str, object]) -> dict[str, object]:
+def migrated_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """Convert settings stored by an earlier version: replace retired methods, drop removed settings."""
-    current = {name: value for name, value in settings.items() if name not in GONE}
+    current = {name: value for name, value in settings.items() if name not in REMOVED_SETTINGS}
     if isinstance(method := current.get("method"), str):
         current["method"] = RETIRED.get(method.strip().lower(), method)
     return current

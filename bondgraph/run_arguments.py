@@ -165,8 +165,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to within a thousandth of rtol: "simultaneous" solves them together, and "sequential"'
-            " one after another in the order of their names.",
+            'collisions whose times differ by less than the fraction rtol / 1000 of the run: "simultaneous" solves them together,'
+            ' and "sequential" one after another in the order of their names.',
         ),
     ]
     singular: Annotated[

@@ -121,7 +121,7 @@ class Compiled(Frozen):
         on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
         Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for invalid values;
-        E213 for contradictions.
+        E119, E151 for parameters out of range; E171, E213, E214 for contradictions; E206, E215, E216 for nonlinear loops.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m
@@ -370,7 +370,8 @@ class Compiled(Frozen):
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
-        """Return all values by name from the plain formulas in floats: the reference for compiled code."""
+        """Return all values by name from the plain formulas in floats: the reference for compiled code, which supplies only the
+        unknowns and time derivatives."""
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:

@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data: piecewise polynomials of one or two variables, found by bisection.
+"""Curves and maps through tabulated data: piecewise polynomials of one or two variables, whose pieces are found by bisection.
 
 They are formulas like any other, and accept floats, SymPy symbols or tape scalars; on a tape, their data are arrays. Their
 derivatives come from the polynomials.

@@ -14,7 +14,7 @@ from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.graph.branches import Node, branch, joined, junction_name
-from bondgraph.graph.changes import cut, put_in_place, take_out
+from bondgraph.graph.changes import cut, remove_part, replace_part
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import described_part, described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of, need_text
@@ -204,14 +204,14 @@ class Graph(Draft):
         """
         if not isinstance(name, str):
             self._need_parts(name)
-            raise_if_any(self.name, take_out(self, name.name, name))
+            raise_if_any(self.name, remove_part(self, name.name, name))
             return self
         first, _, inner_path = name.partition(".")
         inside = self.parts.get(first)
         if inner_path and isinstance(inside, Graph):
             inside.remove(inner_path)
         else:
-            raise_if_any(self.name, take_out(self, name))
+            raise_if_any(self.name, remove_part(self, name))
         return self
 
     def disconnect(self, tail: Node | str, head: Node | str) -> Graph:
@@ -238,7 +238,7 @@ class Graph(Draft):
         if inner_path and isinstance(inside, Graph):
             inside.replace(inner_path, part)
             return self
-        raise_if_any(self.name, put_in_place(self, name, part))
+        raise_if_any(self.name, replace_part(self, name, part))
         return self
 
     def port(self, name: str) -> PortRef:

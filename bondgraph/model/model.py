@@ -131,10 +131,10 @@ class CollisionSet:
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
         """Return the shapes for a contact search; `number` holds the index of each body in the search."""
-        held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
+        fixed = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]
-        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=fixed, exclude=apart, only=only)
 
 
 @short_repr
@@ -260,7 +260,7 @@ class Model(Frozen):
         return {path: tuple(bonds) for path, bonds in incident.items()}
 
     def network(self) -> nx.MultiDiGraph:
-        """Return a networkx graph: nodes with `kind`, edges along the half arrows with `bond`."""
+        """Return a networkx graph: nodes with `kind` and `element`, edges along the half arrows with `bond`."""
         import networkx as nx
 
         graph = nx.MultiDiGraph(name=self.name)

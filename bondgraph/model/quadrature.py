@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.model.mechanics import foreign_scalars
+from bondgraph.model.mechanics import tape_and_symbols
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
@@ -83,7 +83,7 @@ def _power(output: Any, x: Any) -> Any:
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
     """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, symbolically or in floats, according to x and
     `others`."""
-    tape, is_symbolic = foreign_scalars(x, others)
+    tape, is_symbolic = tape_and_symbols(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
     return _symbolic(formula, x) if is_symbolic else _in_floats(formula, x)
@@ -157,7 +157,7 @@ def _sorted(breaks: Sequence[Any]) -> list[Any]:
 
 
 class NoQuadrature(TraceError):
-    """A law whose energy is not found by quadrature."""
+    """Error of a law whose energy quadrature cannot compute."""
 
 
 class _Piecewise:

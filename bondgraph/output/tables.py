@@ -72,7 +72,7 @@ class Quantities(Mapping[str, Quantity]):
 
     def __repr__(self) -> str:
         some = ", ".join(list(self._quantities)[:6])
-        return f"<{len(self)} {self._kind}s: {some}{', ...' if len(self) > 6 else ''}>"
+        return f"<{plural(len(self), self._kind)}: {some}{', ...' if len(self) > 6 else ''}>"
 
 
 class Parameters(Quantities):

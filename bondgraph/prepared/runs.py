@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, as numbers (runs, ...) or a list of strings, whatever the index of a pandas object;
-    return None for values without a first axis."""
+    """Return the values of the runs in order, as numbers (runs, ...) or else as a list, whatever the index of a pandas object;
+    None for values without a first axis."""
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -42,8 +42,8 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), or None if other values than scalars vary, so that each run reads its
-    own.
+    """Return parameters of the kernels, (runs, parameters), or one row if none varies; None if each run must read its own: for
+    other values than finite scalars, and for a varied lower limit of a varied parameter.
 
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
@@ -75,9 +75,10 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), with one row of each if nothing varies.
+    """Return states (runs, n), or (1, n) if nothing varies, and modes (1, modes).
 
-    Returns None if some states follow from other states, parameters or motion.
+    Returns None if each run must find its own start: if states follow from other states, parameters or motion, or if a name or
+    value is not that of an independent state.
     """
     model, system = compiled.model, compiled.system
     if (
@@ -137,7 +138,8 @@ class PreparedRun:
 
     Binding is done once; then a run costs only its steps. A call with parameters and start values returns the result of
     `simulate`, bit for bit; `run` takes and returns arrays, and `run_many` does so for many runs in one call. Threads may share
-    a prepared run."""
+    a prepared run.
+    """
 
     compiled: Compiled
     program: PreparedProgram

@@ -134,10 +134,10 @@ def pid(
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
     builder.add("y" if limits is None else "unlimited", formulas.weighted(len(gains)), *gains, *arguments)
     if limits is not None:
-        held = limits_of("pid", name, limits, unit)
-        builder.parameters |= held
+        limit_parameters = limits_of("pid", name, limits, unit)
+        builder.parameters |= limit_parameters
         builder.units["unlimited"] = unit
-        builder.add("y", formulas.LIMITER, "unlimited", *held)
+        builder.add("y", formulas.LIMITER, "unlimited", *limit_parameters)
     if tracking_time is not None:
         need_positive("pid", name, tracking_time=tracking_time)
         builder.parameters |= in_seconds(tracking_time=tracking_time)

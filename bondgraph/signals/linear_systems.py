@@ -170,12 +170,12 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
     if num is None or den is None:
         title = f"{type(system).__name__} is not a transfer function from one input to one output"
         several = "state_space(name, inputs, control.ss(system)), for several inputs or outputs"
-        ways = _ways(system, "tf") or ((several,) if hasattr(system, "num") else ())
+        ways = _conversions(system, "tf") or ((several,) if hasattr(system, "num") else ())
         raise _refused(name, title, "it needs num and den", *ways, "transfer_function(name, input, num, den)")
     return num, den, _period_of(name, system, period)
 
 
-def _ways(system: Any, kind: str) -> tuple[str, ...]:
+def _conversions(system: Any, kind: str) -> tuple[str, ...]:
     """Return the calls that convert an object of SciPy or python-control to a transfer function ("tf") or a state space
     ("ss")."""
     if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
@@ -196,7 +196,7 @@ def _single(polynomial: Any) -> np.ndarray | None:
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
-        ways = _ways(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
+        ways = _conversions(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
         raise _refused(name, kind, "it needs A, B, C and D", *ways, "matrices A, B, C")
     matrices = (getattr(system, letter) for letter in "ABCD")
     return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)
