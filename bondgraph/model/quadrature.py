@@ -1,4 +1,5 @@
-"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact up to rounding error.
+"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, accurate to about rounding error unless
+the law oscillates more than about ten times along the ray.
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
 Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
