@@ -186,7 +186,7 @@ class OpenSamplerWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
+    """Warning that compiled code is not cached, because other users can write to the folder, or that the size limit is invalid."""
 
 
 class DeviceWarning(UserWarning):

@@ -127,15 +127,15 @@ class Setting:
 
 
 class RunSettings(TypedDict, total=False):
-    """Settings of a run: the keywords of `simulate` except the model, its parameters and `t_end`."""
+    """Settings of a run: the keywords of `simulate` other than `parameters`, `initial`, `keep` and `sink`."""
 
     t_start: Annotated[float, Setting(0.0, "start time, s.")]
     samples: Annotated[
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "sample step in s (0.01), number of equidistant samples (2000), or ascending sample times; 1001 samples by default."
-            " The start is sampled too.",
+            "sample step in s (a float, 0.01), number of equidistant samples (an integer, 2000), or ascending sample times; 1001"
+            " samples by default. The start is sampled too.",
         ),
     ]
     method: Annotated[str | MethodEntry, Setting("auto", help_text())]
@@ -143,7 +143,7 @@ class RunSettings(TypedDict, total=False):
         float,
         Setting(
             1e-7,
-            "bound on the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
+            "target for the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
             " tolerance per step.",
         ),
     ]

@@ -71,7 +71,7 @@ def is_pose(unit: str, count: int) -> bool:
 def entry_units(unit: str, shape: tuple[int, ...]) -> list[str] | None:
     """Return the unit of each entry of an array, row by row; None if the unit does not match the shape.
 
-    Semicolons separate the units of rows. The constant zeros of a pose (4, 4) have an unknown unit.
+    Semicolons separate the units of rows. A row that does not match, and the constant zeros of a pose (4, 4), have unknown units.
     """
     if (unit, shape) == ("1, m", (4, 4)):
         return ["1", "1", "1", "m"] * 3 + ["", "", "", "1"]

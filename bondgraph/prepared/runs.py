@@ -273,8 +273,8 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many` does. If `is_stored`,
-        results are stored in chunks and are not kept in memory."""
+        """Return a launcher of runs on the GPU that `device=` selects, None for the CPU; raise errors as `run_many` does. If
+        `is_stored`, results are stored in chunks and are not kept in memory."""
         if device is None:
             return None
         from bondgraph.run.batch.gpu.launcher import launcher_of  # loads the writers of machine code for GPUs

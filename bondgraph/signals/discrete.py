@@ -226,9 +226,9 @@ def noise(
     """Noise: a random number of this mean and standard deviation at every tick, held until the next tick; `mean` before the first
     tick.
 
-    Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They depend
-    on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are independent. The
-    seed is a run-time parameter: `parameters={"wind.seed": 7}`.
+    Its two-sided power density is deviation^2 period at frequencies well below 1 / period. Numbers are "normal" or "uniform".
+    They depend on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are
+    independent. The seed is a run-time parameter: `parameters={"wind.seed": 7}`.
 
     Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
     number from 0 to 2147483397.
