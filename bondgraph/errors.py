@@ -40,7 +40,7 @@ def _cell(file: str) -> str:
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _IN_A_CHECKOUT = () if os.path.exists(os.path.join(_HOME, "screwbond", "models")) else ("models",)
-"""Folder `models` in a checkout; elsewhere a folder of this name is the user's."""
+"""Folder `models`, a package of this project in a checkout; elsewhere a folder of this name is the user's."""
 _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgraph", "screwbond", "screws", *_IN_A_CHECKOUT))
 
 
@@ -186,7 +186,7 @@ class OpenSamplerWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """Warning that compiled code is not cached, because other users can write to the folder, or that the size limit is invalid."""
+    """Warning that the cache of compiled code is unused, since other users can write there, or that its size limit is invalid."""
 
 
 class DeviceWarning(UserWarning):

@@ -53,7 +53,7 @@ class Startable(Protocol):
         """States, modes and parameters by name."""
 
 
-def start_of(initial: Any) -> Any:
+def start_values_of(initial: Any) -> Any:
     """Return the start values of an operating point or a similar object, and any other argument unchanged."""
     if initial is None or isinstance(initial, (dict, StartValues)):
         return initial

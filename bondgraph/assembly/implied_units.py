@@ -87,7 +87,7 @@ class UnitEquations:
         return UnitScalar(self, self.count - 1)
 
     def add_product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
-        """State that the product of the units of some nodes, each to a power, is a unit."""
+        """Add the equation that the product of the units of some nodes, each to a power, is a unit."""
         sums: dict[int, Fraction | int] = defaultdict(int)
         for node, power in terms:
             sums[node] += power
@@ -95,7 +95,7 @@ class UnitEquations:
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
     def add_ratio(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
-        """State that each entry of a value has the unit of the other value's entry, times a ratio."""
+        """Add the equations that each entry of a value has the unit of the other value's entry, times a ratio."""
         for a, b in zip(self.entries(one), self.entries(other), strict=False):
             self.add_product(ratio, (a, 1), (b, -1))
 

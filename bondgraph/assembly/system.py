@@ -184,7 +184,7 @@ class Unknown:
 
 @dataclass(frozen=True)
 class ConstraintMatrixLayout:
-    """Constraint (Delassus) matrix A = J M^-1 J^T of the position constraints that are always active, built by tracing."""
+    """Layout of the constraint (Delassus) matrix A = J M^-1 J^T of the position constraints that are always active."""
 
     flows: tuple[str, ...]
     """The element of each scalar flow that a constraint makes zero."""

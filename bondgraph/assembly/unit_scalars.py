@@ -27,7 +27,7 @@ class UnitRecord(Protocol):
         """Return a scalar with a new unknown unit."""
 
     def add_product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
-        """State that the product of the units of some nodes, each to a power, is a unit."""
+        """Add the equation that the product of the units of some nodes, each to a power, is a unit."""
 
 
 class UnitScalar:

@@ -36,7 +36,7 @@ from bondgraph.run_arguments import (
     Sinkable,
     StartValues,
     spelled_settings,
-    start_of,
+    start_values_of,
 )
 from bondgraph.tracing.on_tape.values import flat
 from screws.names import answer_old_names
@@ -107,7 +107,7 @@ class Compiled(Frozen):
     def _changes(self, argument: str, changes: Any) -> Mapping[str, Any]:
         if changes is None or type(changes) is dict:
             return changes or {}
-        changes = start_of(changes)
+        changes = start_values_of(changes)
         names = self.system.parameters if argument == "parameters" else (state.name for state in self.system.states)
         return mapping_of(self.model.name, argument, changes, f'"{next(iter(names), "name")}": 1.0')
 
@@ -116,8 +116,9 @@ class Compiled(Frozen):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the start state x and the modes m; dependent start values follow from the changed start values.
 
-        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
-        operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
+        `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), unknowns of nonlinear
+        loops (as guesses) or automata (`contact`, by the name of a state), or is the `final` of a run or an operating point,
+        whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
         on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
         Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for invalid values;
@@ -145,7 +146,7 @@ class Compiled(Frozen):
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return changed parameters, including those that come with the start values."""
-        changes, begin = self._changes("parameters", parameters), start_of(initial)
+        changes, begin = self._changes("parameters", parameters), start_values_of(initial)
         return {**begin.parameters, **changes} if isinstance(begin, StartValues) else changes
 
     @cached_property
@@ -288,8 +289,8 @@ class Compiled(Frozen):
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
         Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
-        modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for invalid
-        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        modes contradict the start values, E218 and E455 for start positions and velocities that violate the constraints;
+        `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 

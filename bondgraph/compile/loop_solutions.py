@@ -155,7 +155,7 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
     steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k), the
-    residuals are divided by the distances from them, to keep iterations from ending at a known root.
+    residuals are deflated, to keep iterations from ending at a known root.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))

@@ -1,4 +1,4 @@
-"""Graph: builder of a bond graph. It is the only mutable object; `freeze` checks it and returns a `Model`."""
+"""Graph: mutable builder of a bond graph; `freeze` checks it and returns a frozen `Model`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 MAX_SHOWN = 40
-"""Maximum number of parts that a printed graph shows."""
+"""Maximum number of elements that a printed graph shows."""
 
 
 @answer_old_names
@@ -68,7 +68,7 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {plural(len(self.parts), "part")})'
 
     def __str__(self) -> str:
-        """Return a line for each part, up to `MAX_SHOWN` parts, with parameters, units and domain."""
+        """Return the repr and a line for each element, up to `MAX_SHOWN`, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])

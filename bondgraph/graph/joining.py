@@ -22,7 +22,7 @@ from bondgraph.model.model import Bond, End
 HEAT_FROM_POWER = (
     'the port "heat" of an R, friction or switch with heat=True, which turns power into heat: R("r", 5.0, heat=True).port("heat")'
 )
-"""Advice: connect a power bond with a pseudo-bond."""
+"""Advice for a connection of a power bond with a pseudo-bond."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,7 @@ def _local_names(element: Element) -> tuple[str, ...]:
 
 
 class SignalNames:
-    """Signals of a model, evaluated for the looked-up elements only."""
+    """Names of a model's signals, listed only for elements that are looked up."""
 
     def __init__(self, elements: Mapping[str, Element], others: Mapping[str, None]):
         self._elements = elements

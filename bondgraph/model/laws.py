@@ -33,7 +33,7 @@ class Parameter:
     not_below: str = ""
     """Name of another parameter of the element, which is the lower limit."""
     expected: str = ""
-    """Unit in which the formula reads the value, if neither the law and its domain nor `unit` implies one."""
+    """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
 
 
 @short_repr
@@ -80,6 +80,7 @@ class CausalityPreference(IntEnum):
     AS_GIVEN = 2
     """Causality in which the only given relation needs no inversion."""
     PREFERRED = 3
+    """Choice between two causalities that both work."""
 
 
 @short_repr
@@ -408,7 +409,7 @@ class SignalBlock(Law):
 @short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
-    """Energy storage: x' = rate(x, input), output = gradient(x) or x = inverse(output), stored energy = energy(x)."""
+    """Energy storage: x' = rate(x, input), the law output(x) or its inverse x = inverse(output), and the stored energy(x)."""
 
     gives: Variable
     state: str

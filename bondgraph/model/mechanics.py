@@ -45,7 +45,7 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
     """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
     Other values in the formula, `others`, are treated as constant, even if they depend on x. Scalars of a tape are
-    differentiated on that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a
+    differentiated on that tape, SymPy expressions symbolically, and floats on a temporary tape. Scalars of other types have a
     method `__partials__(formula, x, others)`.
     """
     tape, is_symbolic = tape_and_symbols(x, others)

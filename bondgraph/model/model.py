@@ -156,7 +156,7 @@ class Visible:
 @short_repr
 @dataclass(frozen=True)
 class Face:
-    """Face that a nested graph shows when folded: its icon, and the names of its ports."""
+    """Symbol of a folded nested graph: its icon, and its ports by name."""
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class Model(Frozen):
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
-    """Junctions that are ports of a nested graph and may have no bond yet."""
+    """Elements that are ports of nested graphs; a junction among them may have a single bond."""
     contacts: tuple[ContactPoint, ...] = ()
     collisions: tuple[CollisionSet, ...] = ()
     visible: tuple[Visible, ...] = ()
@@ -189,7 +189,7 @@ class Model(Frozen):
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
-    """Faces of the nested graphs by path."""
+    """Symbols of the nested graphs by path."""
 
     @property
     def guesses(self) -> Mapping[str, float]:

@@ -85,7 +85,8 @@ class Parameters(Quantities):
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for values of the wrong shape.
+        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for invalid values; E119,
+        E151 for values out of range.
         """
         return self._vector(changes)
 

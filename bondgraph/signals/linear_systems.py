@@ -38,9 +38,9 @@ def transfer_function(
     """Transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable canonical
     form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
 
-    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den. With a
-    period, it holds x[k] and the following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone
-    may be a system object from python-control, SciPy or `linearise` with one input and one output.
+    The state `x` (n,) is w, w', w'' ... with den(d/dt) w = u, so that y = num(d/dt) w; n is the degree of den. With a period, it
+    is w[k] and the n - 1 following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone may be a
+    system object from python-control, SciPy or `linearise` with one input and one output.
 
     Raises `ModelError` E142 unless the period is positive, E144 if num has a higher degree than den, E145 for invalid
     coefficients or start values, E443 for an unsuitable system object.

@@ -46,7 +46,7 @@ def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[K
 
 
 BUFFER_SIZE = 2**18
-"""Minimum number of values per write: 2 MB."""
+"""Number of values at which a buffer is written: 2 MB."""
 
 
 class SampleBuffer:
