@@ -246,7 +246,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
             continue
         if element.signals:
-            yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out")
+            yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out", _UNTESTED)
             continue
         values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
@@ -262,6 +262,9 @@ def check_passive(model: Model) -> Iterator[Problem]:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
                 yield _not_passive(element, why, "a relation through zero in the quadrants of positive power")
                 break
+
+
+_UNTESTED = "this cannot be verified"
 
 
 def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
@@ -280,7 +283,8 @@ def _active_relation(element: Element, relation: Any, values: list[Any], dimensi
     """Yield the problem of a relation g(e, f) = 0 with a solution whose power is negative: a change of sign of g along f."""
     cure = "a relation through zero in the quadrants of positive power"
     if dimension > 1:
-        yield _not_passive(element, "it is a relation of several components, which cannot be sampled", "leave `passive` out")
+        why = "it is a relation of several components, which cannot be sampled"
+        yield _not_passive(element, why, "leave `passive` out", _UNTESTED)
         return
     for effort in (float(sign * size) for size in SAMPLE_SIZES[1:] for sign in (1.0, -1.0)):
 
@@ -331,8 +335,8 @@ def _samples(dimension: int) -> Iterator[Any]:
     yield from (size * direction / np.linalg.norm(direction) for size in SAMPLE_SIZES for direction in directions)
 
 
-def _not_passive(element: Element, why: str, cure: str) -> Problem:
-    title = f'{element.kind} "{element.name}" is declared passive, but this cannot be verified'
+def _not_passive(element: Element, why: str, cure: str, fault: str = "supplies power") -> Problem:
+    title = f'{element.kind} "{element.name}" is declared passive, but {fault}'
     return Problem("E153", title, (why,), (element.place,), (cure,))
 
 

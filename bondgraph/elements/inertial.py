@@ -41,7 +41,7 @@ def IC(
 
     Parameters
     ----------
-    inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; give this or `kinetic`.
+    inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or `kinetic`.
     kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
     potential : V(q, *parameters, *signals) in J; zero by default.
     bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,); M' v - dT/dq by default.
