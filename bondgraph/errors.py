@@ -79,7 +79,6 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the `Place` of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 
@@ -114,8 +113,7 @@ class Problem:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a string on one line, shortened in the middle if it is too long, because titles may contain the `repr` of any
-    value."""
+    """Return a string on one line, shortened in the middle if too long: titles may contain the `repr` of any value."""
     line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 

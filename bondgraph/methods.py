@@ -121,7 +121,6 @@ RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "d
 
 
 def names() -> tuple[str, ...]:
-    """Return the values that `method=` accepts."""
     return (AUTO, *METHODS)
 
 
@@ -132,7 +131,6 @@ def help_text() -> str:
 
 
 def page_table() -> str:
-    """Return the table of methods for the pages, in Markdown."""
     rows = [("method", "what it is", "order, order of the dense output", "for"), ("---",) * 4]
     rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` once the model turns out to be stiff", "", "nearly everything"))
     rows += [
@@ -142,7 +140,6 @@ def page_table() -> str:
 
 
 REMOVED_SETTINGS = ("solver", "iteration")
-"""Settings of earlier versions."""
 
 
 def migrated_settings(settings: Mapping[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
 
-`RunSettings` is for type checkers (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword beside
-its type; `spelled_settings` writes these into the signature and the docstring that `help` and completion show."""
+`RunSettings` has the type, default and meaning of each keyword; `spelled_settings` writes them into signatures and docstrings.
+"""
 
 from __future__ import annotations
 

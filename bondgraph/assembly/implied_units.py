@@ -87,7 +87,6 @@ class UnitEquations:
         return UnitScalar(self, self.count - 1)
 
     def add_product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
-        """Add the equation that the product of the units of some nodes, each to a power, is a unit."""
         sums: dict[int, Fraction | int] = defaultdict(int)
         for node, power in terms:
             sums[node] += power

@@ -168,8 +168,6 @@ def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class StartCall:
-    """Arguments and results of a start function."""
-
     arguments: tuple[np.ndarray, ...]
     results: tuple[Any, ...]
 

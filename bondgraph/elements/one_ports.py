@@ -239,8 +239,6 @@ _VALUE = Op("value", lambda v: v, "#1")
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """Return a source whose value is a formula, a structural zero or a number; a number determines the dimension if nothing else
-    does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)

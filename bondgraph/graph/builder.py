@@ -395,7 +395,6 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
-    """Return E100 for `connect` with any number of ends other than two."""
     names = [str(getattr(end, "name", end)) for end in ends]
     title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:

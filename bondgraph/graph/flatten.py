@@ -148,7 +148,6 @@ def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> I
 
 
 MAX_DEPTH = 100
-"""Maximum nesting depth of graphs."""
 
 
 def _prefix(path: str) -> str:

@@ -182,7 +182,6 @@ def _propagated(
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[object, str]] = set()
-    """Pairs (value, element that requires it) that have already clashed."""
     silent: set[int] = set()  # ids of ports: many elements share one
     for index, draft in enumerate(drafts):
         tail, head = draft.ports

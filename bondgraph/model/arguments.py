@@ -108,7 +108,6 @@ def _has_unit(value: Any) -> bool:
 
 
 def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name, including those passed as `**keywords`."""
     variadic = _variadic(values)
     return {**values.arguments, **(values.arguments.get(variadic, {}) if variadic else {})}
 
@@ -146,7 +145,6 @@ def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Par
 
 
 def value_of(argument: Any) -> Any:
-    """Return the value of a `Parameter`, or the argument itself."""
     return argument.value if isinstance(argument, Parameter) else argument
 
 

@@ -76,7 +76,6 @@ class CausalityPreference(IntEnum):
     MUST = 0
     """The only possible causality."""
     INTEGRAL = 1
-    """Integral causality of a storage."""
     AS_GIVEN = 2
     """Causality in which the only given relation needs no inversion."""
     PREFERRED = 3

@@ -64,8 +64,7 @@ class SignalEntry:
 @short_repr
 @dataclass(frozen=True)
 class ContactPoint:
-    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records, and never identify a contact
-    by the names of its signals."""
+    """Contact of two bodies, with any law, for time stepping, pictures and reports."""
 
     path: str
     """Path of the contact's graph, or a separate name if this graph has several contacts."""
@@ -140,8 +139,7 @@ class CollisionSet:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records, and
-    never identify a body by the names of its signals."""
+    """Part that a picture can show: a body, a joint, a spring, a chain, a contact."""
 
     kind: str
     """Name of the drawing function."""

@@ -1,11 +1,10 @@
-"""Operations on small arrays: plain formulas, written once, with their LaTeX form; records of formulas are never pickled.
+"""Operations on small arrays: plain formulas, written once, with their LaTeX form.
 
 An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the scalars of the tape (code and
 derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
 the package `screws`.
 
-It also holds the base classes of objects with formulas, which cannot be pickled: most formulas are the user's functions, without
-a name that another process could import. Copying a frozen record returns the record itself.
+Objects with formulas cannot be pickled: most formulas are the user's functions, without a name that another process could import.
 """
 
 from __future__ import annotations

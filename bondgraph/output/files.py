@@ -99,8 +99,7 @@ class AtomicWrite:
             raise _Discard
 
 
-class _Discard(Exception):
-    """Exception that ends the block of a discarded file."""
+class _Discard(Exception): ...
 
 
 def write_error(path: Path, why: str) -> FileError:

@@ -95,8 +95,6 @@ def measured(
 
 @dataclass(frozen=True)
 class _Columns:
-    """Points and values (n,), with the names and units of their headers."""
-
     points: np.ndarray
     values: np.ndarray
     point_name: str = "points"
