@@ -20,7 +20,7 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System
 from bondgraph.assembly.unit_scalars import DIMENSIONLESS, UnitScalar
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
-from bondgraph.model.units import Powers, blocks, entry_units, joined, powers, times, written
+from bondgraph.model.units import Powers, blocks, entry_units, joined, powers, times, unit_text
 from bondgraph.units import SYMBOLS
 from bondgraph.units.conversions import PI
 
@@ -187,7 +187,7 @@ def _dimension(unit: Powers) -> dict[str, Fraction]:
 
 
 def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) -> str:
-    units = [written(_readable(solved[node])) if node in solved else "" for node in entries]
+    units = [unit_text(_readable(solved[node])) if node in solved else "" for node in entries]
     several = len(set(units)) > 1
     return "" if not units or (several and len(shape) > 1) else joined(blocks(units)) if all(units) else ""
 

@@ -171,7 +171,7 @@ class Compiled(Frozen):
         if self.program.loops and not self.system.guesses & set(others):
             meant = {**self.model.guesses, **guesses}
             with_sources = functools.partial(self._with_sources, p)
-            x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._begun_unknowns)
+            x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._unknowns_with_starts)
         evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
         raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
@@ -182,7 +182,7 @@ class Compiled(Frozen):
         return np.concatenate([users, self.prepare(users)])
 
     @cached_property
-    def _begun_unknowns(self) -> frozenset[int]:
+    def _unknowns_with_starts(self) -> frozenset[int]:
         """Indices in x of those unknowns of nonlinear loops whose elements have start values."""
         named = ((u, f"{u.value}~") for loop in self.system.loops if loop.guesses for u in loop.unknowns)
         begun = [guess for unknown, guess in named if self.system.values[unknown.value].near is not None]

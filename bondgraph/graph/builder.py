@@ -439,6 +439,6 @@ def _no_part(part: object, graph: Graph) -> ModelError:
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 
-def nested(graph: Graph) -> Mapping[str, Graph]:
+def subgraphs(graph: Graph) -> Mapping[str, Graph]:
     """Return the graphs directly inside a graph."""
     return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

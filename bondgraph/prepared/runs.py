@@ -107,7 +107,7 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
     return x, m
 
 
-def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
+def runs_without_checks(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Return True (runs,) for runs (rows of x and p, or one row for all) with finite parameters and start velocities that give
     constraints zero flow."""
     runs = max(len(x), len(p))
@@ -235,7 +235,7 @@ class PreparedRun:
             widths = program.states, program.parameters, program.modes
             x, p, m = (np.zeros((1, width)) for width in widths)
             return np.zeros(runs, dtype=bool), x, p, m
-        fit = need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])
+        fit = runs_without_checks(compiled, self.program.settings.t_start, start[0], p, start[1])
         return np.array(np.broadcast_to(fit, runs)), start[0], p, start[1]
 
     @answer_old_names
