@@ -50,7 +50,7 @@ def test_a_model_that_takes_too_long_or_dies_fails(monkeypatch):
     def dying(name, columns, compiler, runner, tell):
         exports.os._exit(3)
 
-    monkeypatch.setattr(exports, "judge", slow)
+    monkeypatch.setattr(exports, "compare_model", slow)
     assert cells("bridge", ["gcc", "wasm"], "gcc", "", seconds=0.2) == {"gcc": "same", "wasm": "fails: no result in 0.2 s"}
-    monkeypatch.setattr(exports, "judge", dying)
+    monkeypatch.setattr(exports, "compare_model", dying)
     assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with exit code 3"

@@ -241,7 +241,7 @@ def test_equal_resistors_are_booked_by_their_ports():
     assert gained(result) == pytest.approx(600.0, rel=1e-12) == result.ledger.dissipated[-1]
 
 
-def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
+def test_batched_runs_use_the_energy_account_of_single_runs(monkeypatch):
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})

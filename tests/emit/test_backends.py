@@ -204,7 +204,7 @@ def test_call_forms(compiled):
         (lambda k: k((buffer := np.zeros(5))[:3], out=buffer[2:4]), "overlaps block 0"),
     ],
 )
-def test_misfits_are_named(compiled, call, message):
+def test_unsuitable_blocks_are_named(compiled, call, message):
     kernel = compiled(traced([lambda a, b, c: a, lambda a, b, c: c]))
     with pytest.raises(KernelError, match=message):
         call(kernel)

@@ -5,7 +5,7 @@ import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, Sf, Transition, compile_model
 from tests.inner.run import EventHandler, PreparedProgram, handler
-from tests.run.test_log_room import ALIKE, switched
+from tests.run.test_event_log_growth import ALIKE, switched
 from tests.run.test_together import cradle, start
 
 COUNT = 3

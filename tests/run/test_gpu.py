@@ -111,7 +111,7 @@ def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
     assert 1e-3 * budgets[-1] > 0.1
 
 
-def test_what_the_gpu_cannot_judge_is_handed_back_and_counted(prepared, plug):
+def test_runs_that_the_gpu_cannot_finish_return_to_the_cpu(prepared, plug):
     blocks = starts(prepared, 60)
     varied = np.flatnonzero(np.ptp(blocks[0], axis=0))[0]
     back = frozenset(blocks[0][::7, varied].tolist())

@@ -148,7 +148,7 @@ def alike(kept: Result, plain: Result) -> None:
 
 @pytest.mark.filterwarnings("ignore::bondgraph.UnreliableRunWarning", "ignore::bondgraph.RoundingWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, monkeypatch):
+def test_kept_values_equal_the_full_run_for_any_page_size(case, monkeypatch):
     run = case_of(case)
     plain = run()
     names = some(plain)

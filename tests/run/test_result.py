@@ -298,6 +298,11 @@ def test_layout_is_a_mapping():
     assert layout["b"].stop == 3 and layout.label("m", 1) == "m[1]"
 
 
+def test_each_component_has_its_unit():
+    layout = Layout({"H": Slot("out", 0, (4, 4), "1, m"), "K": Slot("p", 0, (2, 2), "N, N m"), "w": Slot("x", 0, (2,), "V, A")})
+    assert [layout[name].unit for name in ("H[0, 3]", "H[2, 2]", "K[1, 0]", "K[0, 1]", "w[1]")] == ["m", "1", "N", "N m", "A"]
+
+
 def peaked(formula):
     made = program(lambda t, x, p, m: [1.0], (1, 0, 0), outputs=lambda t, x, p, m: [formula(t)], slots={"y": Slot("out", 0)})
     return simulate(made, [0.0], [], [], 3.0, samples=np.arange(0.0, 3.0, 2.0 * np.pi / 20.0)).peak("y")

@@ -108,7 +108,7 @@ def test_two_delays_break_at_all_sums_of_them(method):
     np.testing.assert_allclose(reference["x.y"], true[:21], atol=1e-9)
 
 
-def test_a_history_longer_than_its_room_goes_on():
+def test_a_delay_history_grows_beyond_its_buffer():
     """The delay covers the last 1000 of about 3000 steps, and in a second run 10^4 steps."""
     run = decay(-np.pi / 2.0, lambda t: np.sin(np.pi * t / 2.0), 0.0).simulate(3.0, max_step=1e-3)
     assert run["x.y"][-1] == pytest.approx(-1.0, abs=1e-9)

@@ -49,11 +49,11 @@ def campaign(seeds: range, most: int) -> Counter[str]:
             continue
         every = modes_of(compiled.model)
         for index in rng.permutation(len(every))[:most]:
-            found[judged(compiled, every[index], rng, f"seed {seed}, {every[index]}")] += 1
+            found[compare_with_brute_force(compiled, every[index], rng, f"seed {seed}, {every[index]}")] += 1
     return found
 
 
-def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
+def compare_with_brute_force(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}

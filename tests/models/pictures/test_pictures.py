@@ -183,7 +183,7 @@ def test_a_knock_is_no_time_worth_a_picture():
     assert representative_time(replace(scene, contacts=())) == pytest.approx(0.36)
 
 
-def test_camera_fits_and_sees_the_contact_from_the_side():
+def test_camera_shows_the_contact_from_the_side():
     scene = rolling_ball()
     view, up = direction(scene), upward(scene)
     assert up == pytest.approx([0.0, 0.0, 1.0])

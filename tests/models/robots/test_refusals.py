@@ -275,7 +275,7 @@ def test_base_and_tip_and_the_advice_about_them(tmp_path: Path) -> None:
     assert codes(refused(path, tip=3)) == codes(refused(path, base=3)) == codes(refused(path, tip=("tool", None))) == ["E524"]
 
 
-def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
+def test_limits_without_travel_can_be_omitted(tmp_path: Path) -> None:
     error = refused(tmp_path / "one.urdf", GOOD.replace('lower="-2" upper="1.5"', 'lower="1" upper="1"'))
     assert codes(error) == ["E525"] and "limits=False" in str(error)
     assert read_urdf(tmp_path / "one.urdf", limits=False).tree.freedoms == 2
