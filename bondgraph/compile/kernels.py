@@ -175,7 +175,7 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     return numpy_kernel(selected), starts
 
 
-def is_autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
+def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
     if not isinstance(routines, Mapping):
         return routines.autonomous
     rates = routines["rates"].reference

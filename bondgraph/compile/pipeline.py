@@ -37,9 +37,9 @@ from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
 from bondgraph.compile.kernels import (
+    autonomous,
     batch_texts_of,
     couplings_of,
-    is_autonomous,
     jacobian_of,
     kernels_of,
     lanes_of,
@@ -139,7 +139,7 @@ def compile_model(
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
     texts = batch_texts_of(routines, differentiate, backend)
     expand = functools.lru_cache(maxsize=8)(functools.partial(series_of, routines, backend))
-    steady = is_autonomous(routines)
+    steady = autonomous(routines)
     program = program_of(
         system, kernels, jacobian, couplings, choose, model, in_lanes, texts=texts, expand=expand, autonomous=steady
     )
