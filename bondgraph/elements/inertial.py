@@ -71,7 +71,7 @@ def IC(
         title = f'IC "{name}" in Hamiltonian form cannot use {" and ".join(more)}'
         raise refusal("E110", title, f"leave out {' and '.join(more)}", 'form="lagrangian"', about=name)
     if len(more) > 1:
-        one_of("IC", name, **more)
+        raise refusal("E110", f'IC "{name}" cannot use both bias and acceleration', "acceleration alone", about=name)
     dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
