@@ -35,8 +35,8 @@ def transfer_function(
     nominal: float | None = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable canonical
-    form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
+    """Return a transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable
+    canonical form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
 
     The state `x` (n,) is w, w', w'' ... with den(d/dt) w = u, so that y = num(d/dt) w; n is the degree of den. With a period, it
     is w[k] and the n - 1 following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone may be a
@@ -88,8 +88,8 @@ def state_space(
     initial: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """State space x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k], and y is held
-    between ticks.
+    """Return a state-space system x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k],
+    and y is held between ticks.
 
     The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop

@@ -246,7 +246,7 @@ def test_refusals() -> None:
         IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: 0.0, form="hamiltonian")
     with pytest.raises(ModelError, match="E110"):
         IC("arm", inertia=lambda q: 1.0, acceleration=lambda q, v, e: e, form="hamiltonian")
-    with pytest.raises(ModelError, match="E110 .* cannot use both bias and acceleration"):
+    with pytest.raises(ModelError, match=r"E110 .* cannot use both bias and acceleration"):
         IC("arm", inertia=lambda q: 1.0, acceleration=lambda q, v, e: e, bias=lambda q, v: 0.0)
     with pytest.raises(ModelError, match="depends on signals"):
         IC("arm", inertia=lambda q, s: s, form="hamiltonian", velocity=1.0, signals=["s.y"])
