@@ -1,5 +1,5 @@
-"""Precompile the code that is the same for all models (solvers, error control, layouts) into the cache (`screwbond warm`), or
-into a folder that a wheel ships (`python -m bondgraph.warming FOLDER`)."""
+"""Precompilation of the code that is the same for all models (solvers, error control, layouts), into the cache (`screwbond warm`)
+or into a folder that a wheel ships (`python -m bondgraph.warming FOLDER`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bind the arguments of a user's formula to parameters and signals by name."""
+"""Binding of the arguments of a user's formula to parameters and signals by name."""
 
 from __future__ import annotations
 
