@@ -165,8 +165,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions whose times differ by less than the fraction rtol / 1000 of the run: "simultaneous" solves them together,'
-            ' and "sequential" one after another in the order of their names.',
+            'collisions whose times (relative to the run) or states differ by less than rtol / 1000: "simultaneous" solves them'
+            ' together, and "sequential" one after another in the order of their names.',
         ),
     ]
     singular: Annotated[
