@@ -202,7 +202,7 @@ def test_causes_have_no_names_and_numbers() -> None:
     assert compared(seen(last=3, message="the run ended at t = 2e-05 s: 5 events\nmore"), LINE).cause == "# events"
 
 
-def test_a_campaign_goes_on_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_continues_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def answer(case: object) -> Verdict:

@@ -150,7 +150,7 @@ def test_units_of_different_size_contradict_each_other() -> None:
     assert implied(drive(in_millimetres, error, signals.gain("k", "error.y", 2.0), voltage="k.y"))["error.y"] == ""
 
 
-def test_a_signal_called_flow_is_no_port() -> None:
+def test_a_signal_named_flow_is_not_a_port() -> None:
     assert of_formula(absolute, "winding.flow", out="flow")["own.flow"] == "A"
 
 

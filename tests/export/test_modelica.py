@@ -48,7 +48,7 @@ from screws.scalars import (
     where,
 )
 from tests.export.live_models import CASES
-from tests.inner.export import TEXTS, quoted, unit, user_name
+from tests.inner.export import TEXTS, quoted, real, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
 
@@ -249,6 +249,11 @@ def test_names_come_back() -> None:
     assert len(states) == len(WORDS) + 1
 
 
+def test_negative_numbers_are_in_parentheses() -> None:
+    """Modelica has no second sign after an operator: "a - -0.0" is no expression."""
+    assert [real(value) for value in (2.0, -2.0, -0.0, np.nan, -np.inf)] == ["2.0", "(-2.0)", "(-0.0)", "0.0", "(-1e+300)"]
+
+
 @pytest.mark.parametrize("word", WORDS)
 def test_identifiers_are_those_of_the_standard(word: str) -> None:
     assert re.fullmatch(r"'[A-Za-z0-9_!#$%&()*+,\-./:;<>=?@\[\]^{}|~ ]+'", quoted(word))
@@ -295,6 +300,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_modelica_cannot_say_is_refused(words: str) -> None:
+def test_models_without_modelica_equivalent_are_refused(words: str) -> None:
     with pytest.raises(ModelError, match=f"(?s){words}.*an FMU"):
         modelica_source(REFUSED[words]())

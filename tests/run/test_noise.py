@@ -196,7 +196,7 @@ def test_scales_are_found_where_couplings_are_out_of_all_proportion():
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 
 
-def test_what_does_not_know_the_time_is_not_looked_at_again_later():
+def test_time_invariant_rates_are_examined_once():
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -220,7 +220,7 @@ class Counted(Bound):
         return super().jacobian_couplings(t, x, m)
 
 
-def test_rates_that_know_the_time_are_told_from_others():
+def test_time_dependent_rates_are_detected():
     def driven(law, **signals):
         graph, loop = Graph("driven"), J1("loop")
         graph.connect(Se("source", law, **signals), loop).connect(loop, I("mass", 2.0)).connect(loop, R("damper", 1.0))

@@ -209,14 +209,14 @@ def test_modes_that_are_not_finite():
 
 
 @pytest.mark.parametrize("name", RETIRED)
-def test_methods_of_earlier_versions_name_what_to_use_now(name):
+def test_renamed_methods_name_their_successor(name):
     with pytest.raises(RunError, match=f'method="{RETIRED[name]}"') as refused:
         simulate(decay(), [1.0], [1.0], [], 1.0, method=name)
     assert "ode()" in str(refused.value)
 
 
 @pytest.mark.parametrize("setting", ["solver", "iteration"])
-def test_settings_of_earlier_versions_name_what_to_use_now(setting):
+def test_renamed_settings_name_their_successor(setting):
     with pytest.raises(RunError, match=r"E322(.|\n)*ode\(\)"):
         simulate(decay(), [1.0], [1.0], [], 1.0, **{setting: "auto"})
 

@@ -106,7 +106,7 @@ def test_states_of_automata_are_words_at_the_axis():
     assert [text.get_text() for text in axes.get_xticklabels()] == ["off", "on"]
 
 
-def test_own_axes_and_what_cannot_be_drawn(compiled):
+def test_own_axes_and_unplottable_columns(compiled):
     keep = {**TOP, "wide": lambda result: np.zeros(MAX_PANELS + 1), "q": "spring.q"}
     runs = swept(compiled, {"spring.stiffness": [20.0, 50.0]}, keep=keep)
     own = pyplot.figure().subplots(1, 2)

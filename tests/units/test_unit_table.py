@@ -142,7 +142,7 @@ def test_there_are_forty() -> None:
         ("g0", "power of zero"),
     ],
 )
-def test_a_text_that_is_no_unit(unit: str, fault: str) -> None:
+def test_strings_that_are_not_units(unit: str, fault: str) -> None:
     found = unknown_unit(unit)
     assert found is not None and fault in found.why
     with pytest.raises(ModelError, match="E156"):
