@@ -256,4 +256,5 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
 
 
 def symbols_of(units: Iterable[str]) -> frozenset[str]:
+    """Return the symbols in these units."""
     return frozenset(name for unit in units for name in re.findall(r"[^\d\s^*/(),;·⋅+-]+", unit))
