@@ -40,7 +40,7 @@ from screwbond.models.studies.tasks import Command
 
 from bondgraph.errors import ModelError
 from bondgraph.interchange import load_model
-from bondgraph.methods import GONE, retired
+from bondgraph.methods import REMOVED_SETTINGS, migrated_settings
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import atomic_file, known_ending, printable_path
 from bondgraph.run.measures import MEASURES, STORED, Measure
@@ -151,9 +151,9 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     settings = section.section("settings", required=False)
     if settings is None:
         return {}
-    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
+    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *REMOVED_SETTINGS) if name not in OWN)
     settings.finish()
-    return retired(current_settings(settings.values))
+    return migrated_settings(current_settings(settings.values))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:

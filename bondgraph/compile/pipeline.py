@@ -84,7 +84,7 @@ Compilable = Compiled | Graph | Model
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
-    """Return the sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
+    """Return the sorted statements of a model: the stages from `assign_causality` to `unrepeatable_formulas`.
 
     Raises `ModelError` with all problems of a stage; E100 for an argument that is not a model.
     """
@@ -176,22 +176,22 @@ def simulate(
     return compiled.simulate(t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)
 
 
-def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
-    """Return the compiled model, or compile the graph for the function named `asker`.
+def compiled_form(model: Compilable, caller: str, *, progress: bool = True) -> Compiled:
+    """Return the compiled model, or compile the graph for the function named `caller`.
 
     Raises `ModelError` E100 for any other argument, E335 or E693 for delays or libraries that the function does not support, and
     all problems of `compile_model`.
     """
     if not isinstance(model, (Compiled, Graph, Model)):
-        raise no_model(model, asker)
+        raise no_model(model, caller)
     compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
-    if compiled.program.delays and asker not in _WITH_DELAYS:
+    if compiled.program.delays and caller not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
-        title, why = f'{asker} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
+        title, why = f'{caller} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
         cure = "a transfer_function instead, such as Pade's (1 - s T/2) / (1 + s T/2) for a short delay T"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
-    if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
-        title, why = f'{asker} does not support "{clock.name}"', "its equations are hidden in a library"
+    if caller not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
+        title, why = f'{caller} does not support "{clock.name}"', "its equations are hidden in a library"
         raise refusal("E693", title, "a block of formulas instead", about=compiled.model.name, why=why)
     return compiled
 

@@ -21,7 +21,7 @@ def ambiguous_guards(system: System, model: Model) -> list[Problem]:
     """Report each state of an automaton from which two transitions with the same guard lead to different targets."""
     groups: dict[tuple[int, int], list[LoweredTransition]] = {}
     for event in system.events:
-        if not event.found:
+        if not event.added_by_tracing:
             groups.setdefault((event.slot, event.source), []).append(event)
     several = [group for group in groups.values() if len({event.target for event in group}) > 1]
     if not several:

@@ -34,8 +34,8 @@ def values_on_tape(system: System) -> Traced:
 
     Events that end a run, added by an earlier trace, are removed and determined again.
     """
-    ends = {event.guard for event in system.events if event.found}
-    events = tuple(event for event in system.events if not event.found)
+    ends = {event.guard for event in system.events if event.added_by_tracing}
+    events = tuple(event for event in system.events if not event.added_by_tracing)
     system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
     traced = evaluate_system(context_of(system))
     while isinstance(traced, TraceObstacles):

@@ -465,7 +465,7 @@ def _against_relation(loop: Loop, system: System, elements: Sequence[Element]) -
     taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
     resistors = []
     for e in elements:
-        if isinstance(e.law, Resistor) and e.law.one_way:
+        if isinstance(e.law, Resistor) and e.law.has_one_formula:
             output, argument = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
             relation = e.law.effort or e.law.flow
             resistors += [(e, output, argument) for s in taking if s.op is relation and s.element == e.name]

@@ -26,7 +26,7 @@ from screws.errors import plural
 
 if TYPE_CHECKING:
     from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
-    from bondgraph.assembly.system import BoxLayout, Closing
+    from bondgraph.assembly.system import BoxLayout, ConstraintMatrixLayout
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
@@ -116,7 +116,7 @@ class Program:
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[RunClock, ...] = ()
     delays: tuple[RunDelay, ...] = ()
-    closing: Closing | None = None
+    closing: ConstraintMatrixLayout | None = None
     closures: Kernel | None = None
     closing_flows: Kernel | None = None
     closing_matrix: Kernel | None = None

@@ -67,7 +67,7 @@ def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
     """Return the one constraint that collides at an event, or that the event's automaton switches on (from `switched`)."""
-    if event.resets or event.error or event.internal or event.found:
+    if event.resets or event.error or event.internal or event.added_by_tracing:
         return ()
     if event.stays:
         return tuple(name for name in event.impact if name in scalar) if len(event.impact) == 1 else ()
@@ -120,7 +120,7 @@ def collision_table(context: TracingContext, acting: ActingUnknowns, collisions:
     held = slopes(of([unknown[name].held for name in names]))
     limits = {friction.unknown.element: friction.limit for friction in dry_frictions(context, acting)}
     bounds = slopes([limits[name] for name in collisions.frictions])
-    guards = slopes(of([event.guard for event in system.events if not event.found]))  # events that end a run come last
+    guards = slopes(of([event.guard for event in system.events if not event.added_by_tracing]))  # events that end a run come last
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in names])
