@@ -47,9 +47,9 @@ def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
 def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", time: str = "time") -> Element:
     """Build the signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
 
-    Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at
-    the breaks. Breaks and coefficients are run-time parameters: a motion with the same number of pieces needs no recompilation
-    (`motion_parameters`).
+    Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at the breaks
+    unless `time` is another signal. Breaks and coefficients are run-time parameters: a motion with as many of both needs no
+    recompilation (`motion_parameters`).
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not supported; E644 for a netlist without devices, or a device with both ends at one node; without `uic`, E653 unless there
-    is exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it. Errors of several devices
+    are not supported; E644 for a netlist without devices, or a device with both ends at one node; E653 without `uic`, unless
+    there is one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it. Errors of several devices
     are raised together.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
@@ -144,7 +144,7 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
-    """Return the voltages of a card .ic V(node)=value by node, whose words are v, node and =value; V(x1.a) is of the node "x1 a"."""
+    """Return the voltages of .ic V(node)=value by node; the words of the card are v, node and =value, and x1.a is node "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
         raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")

@@ -36,9 +36,10 @@ from screws.errors import GeometryError, plural
 from screws.joints import fixed, free
 from screws.poses import inverse
 
-ROUNDING, GYRATION = 1e-12, 1e-10
-"""Moments that count as zero: below this fraction of the other moments, or with a radius of gyration below the size of an atom,
-m."""
+ROUNDING = 1e-12
+"""Fraction of the other moments of inertia up to which a negative moment counts as zero."""
+GYRATION = 1e-10
+"""Radius of gyration up to which a negative moment of inertia counts as zero, m: the size of an atom."""
 
 KINDS = ("collision", "visual", False)
 
@@ -107,7 +108,7 @@ def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
 
 
 def plain_name(name: str) -> str:
-    """Return a name without dots, colons, apostrophes, arrows, or a leading minus.
+    """Return a name with underscores for dots, colons, apostrophes, arrows, and a leading minus.
 
     >>> plain_name("link_1.0"), plain_name("base/camera")
     ('link_1_0', 'base/camera')
@@ -166,7 +167,8 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return moving link -> inertia of its body, without massless bodies, and notes on inertias that no rigid body can have.
+    """Return moving link -> inertia of its body, without massless bodies, and notes on bodies that neither have nor carry mass,
+    and on inertias that no rigid body can have.
 
     Parameters
     ----------
@@ -239,7 +241,7 @@ def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Pr
 
 
 def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
-    why = "it has only poses, and its masses do not matter; floating=True makes it a free body"
+    why = "the robot has only poses, and its masses do not matter; floating=True makes it a free body"
     return [] if tree_links.joints else [Ignored("no joint moves", why)]
 
 
@@ -258,7 +260,7 @@ def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
         "visual": sum(len(link.visuals) for link in robot.links),
     }
     return [
-        Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" draws them')
+        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not drawn; meshes="{kind}" draws them')
         for kind, count in kinds.items()
         if count and kind != meshes
     ]

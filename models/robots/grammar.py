@@ -19,7 +19,7 @@ from bondgraph.errors import Place, Problem
 from screws.errors import plural
 from screws.names import similar_names
 
-Reader = Callable[[str], bool]
+Predicate = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
 """Range of lengths and inertias; beyond it, products would overflow."""
@@ -32,7 +32,7 @@ def numbers_of(text: str, *counts: int) -> bool:
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
-def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
+def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Predicate:
     def fits(text: str) -> bool:
         words = text.split()
         try:
@@ -48,7 +48,7 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 class AttributeRule:
     """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
 
-    accepts: Reader
+    accepts: Predicate
     description: str
     is_required: bool = False
 

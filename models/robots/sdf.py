@@ -35,7 +35,7 @@ from screwbond.models.robots.grammar import (
     place_of,
 )
 from screwbond.models.robots.mjcf import WORLD, omitted
-from screwbond.models.robots.reading import hex_colour, turned
+from screwbond.models.robots.reading import fixed_axis_rotation, hex_colour
 from screwbond.models.robots.records import FIXED, Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry, merged
 from screwbond.models.robots.robot import Packages, Robot
 
@@ -210,9 +210,9 @@ def read_sdf(
     base, tip, floating, meshes, packages, limits : as in `read_urdf`. The root is the link "world", if a joint starts there.
     omit : elements and attributes, such as "static", to list in `ignored` instead of refusing them (E295).
 
-    The poses of model and link place the root. A link without <inertial> has a mass of 1 kg and moments of inertia of 1 kg m^2,
-    as SDF prescribes. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of
-    the links.
+    The poses of the model and of its root link place the tree. A link without <inertial> has a mass of 1 kg and moments of
+    inertia of 1 kg m^2, as SDF prescribes. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and
+    damping are fields of the links.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E299 for frames that the model lacks, or that form a cycle.
@@ -458,4 +458,4 @@ def _pose(element: Any) -> np.ndarray:
         x, y, z, w = np.array(numbers[3:]) / np.linalg.norm(numbers[3:])
         return pose(np.asarray(rotation([w, x, y, z]), dtype=float), numbers[:3])
     unit = np.pi / 180.0 if at.get("degrees") in ("1", "true") else 1.0
-    return pose(turned(*(unit * angle for angle in numbers[3:])), numbers[:3])
+    return pose(fixed_axis_rotation(*(unit * angle for angle in numbers[3:])), numbers[:3])

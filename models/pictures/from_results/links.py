@@ -99,14 +99,14 @@ class RodLinks:
     def colour(self, k: int) -> str:
         return self.colours[k % len(self.colours)]
 
-    def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name` is a prefix of
-        their names."""
+    def solids(self, poses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
+        """Return all links and the base as solids at `poses` (links, k, 4, 4) with their sources; `name` is a prefix of their
+        names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
                 f"{name}{self.tree.links[k].name}",
-                courses[k],
+                poses[k],
                 mesh,
                 self.colour(k),
                 look=Look.OPAQUE,
@@ -114,7 +114,7 @@ class RodLinks:
             )
             for k, mesh in shapes.items()
         ]
-        return [*links, *self.stand(courses.shape[1], name)]
+        return [*links, *self.stand(poses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
         """Return the stand of the base at `count` samples; a free base or a robot without extent has none."""
@@ -124,9 +124,9 @@ class RodLinks:
         poses = np.tile(self.tree.base, (count, 1, 1))
         return [Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
-    def touching(self, k: int, courses: Array, point: Array) -> Solid:
+    def touching(self, k: int, poses: Array, point: Array) -> Solid:
         ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
-        return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
+        return Solid("point", poses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:

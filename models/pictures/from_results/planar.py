@@ -42,7 +42,7 @@ PlacedTouch = tuple[Visible, str, str]
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
-    """Return poses (k, 4, 4) in the plane, from a signal (k, 2) or (k, 3), or from numbers by "x", "y" and "angle"."""
+    """Return poses (k, 4, 4) in the plane, from a signal (2,) or (3,), or from scalar signals by "x", "y" and "angle"."""
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:

@@ -41,13 +41,14 @@ def movie(
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    path : ".mp4" becomes ".gif" without ffmpeg.
+    path : file, whose extension ".mp4" becomes ".gif" without ffmpeg.
     seconds : length of the movie, to which the scene's time is stretched.
     fps : frames per second; at most 12 in a .gif.
     size : (width, height) in pixels, multiples of 2; halved in a .gif.
     progress : show a bar on a terminal when rendering takes longer than two seconds.
 
-    Returns the file written; it appears complete or not at all.
+    Returns the file written; it appears complete or not at all. Raises `ModelError` E160 for a run without anything to show, E579
+    for anything but a result or a scene; `FileError` E415 for another extension; `ExtraError` E418 if rendering is impossible.
     """
     scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():

@@ -107,8 +107,8 @@ def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, i
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the view is from
-    the side of the contacts."""
+    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the contacts at
+    this time count most for the direction of the view."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
@@ -227,8 +227,8 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG of 3600 by 2400 pixels, or
-    2400 wide without contacts."""
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG or JPEG of 3600 by 2400
+    pixels, or 2400 wide without contacts."""
     from PIL import Image
 
     scene = as_scene(shown)

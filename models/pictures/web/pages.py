@@ -331,14 +331,14 @@ def page(
     path : file to write, which must end in .html.
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
-    plots : names of quantities plotted initially; by default the scene's quantities. All other quantities can be chosen on the
-        page.
+    plots : names of quantities plotted initially; by default the scene's panels, and characteristic quantities if these panels
+        show only energies. All other quantities can be chosen on the page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
-    Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
-    samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page cannot repeat;
-    `FileError` E415, E414 as for `Page.write`.
+    Raises `ModelError` E580 for anything but a result or a scene, E581 for unknown quantities, E582 for invalid times, E583 for
+    fewer than two samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page
+    cannot repeat; `FileError` E415, E414 as for `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")

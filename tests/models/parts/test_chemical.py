@@ -159,7 +159,7 @@ REFUSED = {
     "rows without text": ({"text": [(5, 1.0)]}, "E568", "neither a string nor rows of a table"),
     "amounts in a list": ({"text": "A <-> B : 1 1", "amounts": [1.0]}, "E137", "not a dict of names and numbers"),
     "amount in words": ({"text": "A <-> B : 1 1", "amounts": {"A": "much"}}, "E137", "A = 'much'"),
-    "amount of a number": ({"text": "A <-> B : 1 1", "amounts": {1: 2.0}}, "E570", "1, which is not among A, B"),
+    "amount of a number": ({"text": "A <-> B : 1 1", "amounts": {1: 2.0}}, "E570", "1, but the species are A, B"),
     "rates in a list": ({"text": "A <-> B : k k", "rates": [1.0]}, "E137", "rates are"),
     "no reactions": ({"text": "# nothing"}, "E568", "has no reactions"),
     "no change": ({"text": "A <-> A : 1 1"}, "E569", "changes nothing"),

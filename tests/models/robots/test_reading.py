@@ -126,7 +126,7 @@ def test_what_is_ignored_is_listed_with_its_lines() -> None:
         "effort limits",
         "velocity limits",
         "friction of joints",
-        "1 shapes <visual>",
+        "1 shape <visual>",
         "<transmission>",
         "<gazebo>",
     }
