@@ -37,12 +37,12 @@ class Packed:
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
 
-    def course(self, name: str, values: Array) -> str:
+    def put_series(self, name: str, values: Array) -> str:
         return self.put(name, values[:1] if np.all(values == values[:1]) else values)
 
     def pose(self, name: str, poses: Array) -> str:
-        self.course(f"{name}_p", poses[:, :3, 3])
-        self.course(f"{name}_q", quaternions(poses))
+        self.put_series(f"{name}_p", poses[:, :3, 3])
+        self.put_series(f"{name}_q", quaternions(poses))
         return name
 
     def mesh(self, mesh: Mesh) -> str:
@@ -122,7 +122,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     }
 
 
-def downsampled(scene: Scene) -> Scene:
+def downsample(scene: Scene) -> Scene:
     """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
     slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
@@ -162,18 +162,18 @@ def _frames(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     for k, frame in enumerate(scene.all_frames):
         look = {"length": frame.length, "thickness": frame.thickness, "label": frame.label, "at_axis": frame.at_axis}
         look["on"] = scene.carriers(frame)
-        shown = None if frame.shown is None else packed.course(f"frame{k}_shown", frame.shown.astype(float))
+        shown = None if frame.shown is None else packed.put_series(f"frame{k}_shown", frame.shown.astype(float))
         frames.append({"pose": packed.pose(f"frame{k}", frame.poses), "shown": shown, **look})
     return frames
 
 
 def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
-    at, newtons = packed.course(f"force{k}_p", force.points), packed.course(f"force{k}", force.newtons)
+    at, newtons = packed.put_series(f"force{k}_p", force.points), packed.put_series(f"force{k}", force.newtons)
     return {"at": at, "newtons": newtons, "pushing": force.pushing}
 
 
 def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
-    ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
+    ends = {"start": packed.put_series(f"coil{k}_a", coil.starts), "end": packed.put_series(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(scene.coil(coil))
     return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
@@ -183,7 +183,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
     rings = SIDES * np.arange(len(scene.t) - 1)
     lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
     tube = packed.mesh(Mesh(*path_tube(path.points, path.normals, thick), lines))
-    end = packed.course(f"path{k}_end", path.points)
+    end = packed.put_series(f"path{k}_end", path.points)
     return {"mesh": tube, "end": end, "on": path.on, "colour": path.colour, "ahead": path.ahead}
 
 

@@ -24,7 +24,7 @@ from screwbond.models.pictures.plotting import plain_text, shown_unit, title_wit
 from screwbond.models.pictures.scene import OPEN_THICKNESS, Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
 from screwbond.models.pictures.web.live import Live, run_data
-from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsampled, pack_scene
+from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsample, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
@@ -348,7 +348,7 @@ def page(
     _times(scene, seconds, show)
     if live is not None:
         # The run in the page has its own samples, shared by everything drawn, and no energy account.
-        scene = replace(downsampled(scene), panels=())
+        scene = replace(downsample(scene), panels=())
         plots = first_plots(scene) if plots is None else plots
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
@@ -421,7 +421,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     packed, playback = Packed(), show_times(scene, 601)
     packed.put("playback", playback - playback[0])
     panels = _plots(scene, packed) if plots is None else []
-    scene = downsampled(replace(scene, panels=()))
+    scene = downsample(replace(scene, panels=()))
     packed.put("t", scene.t, "Float64")
     return {
         "subtitle": scene.subtitle,
