@@ -331,10 +331,8 @@ def prescribed_body(
     """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: an Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
-    axis through `c` has [omega, c x omega].
-
-    Raises `ModelError` E424 for a twist that is neither six finite numbers nor a function of one argument. Other arguments and
-    errors are as for `rigid_body`.
+    axis through `c` has [omega, c x omega]. Raises `ModelError` E424 for a twist that is neither six finite numbers nor a
+    function of one argument; other errors are as for `rigid_body`.
     """
     body, world = Body(name, surface, shape, visual), world_junction(name)
     if callable(twist):

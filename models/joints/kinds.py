@@ -37,7 +37,7 @@ class KindNumber:
 
 @dataclass(frozen=True)
 class Kind:
-    """Formulas of a kind of joint; all take (H, numbers) and any scalar."""
+    """Formulas of a kind of joint: functions of the pose H, for `tilt` of its rotation, and of the number of the kind, if any."""
 
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""

@@ -46,10 +46,8 @@ class Card:
 
 
 def cards_of(text: str, file: str) -> Iterator[Card]:
-    """Yield the cards of a netlist after its title, the first line, up to .end, without comments and .control blocks.
-
-    Raises `ModelError` E640 for a line that continues no card, and for a card longer than `LONGEST_CARD`.
-    """
+    """Yield the cards of a netlist after its title, the first line, up to .end, without comments and .control blocks; raise E640
+    for a line that continues no card, or a card that is too long."""
     statements: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1:

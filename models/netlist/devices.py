@@ -52,8 +52,6 @@ class Settings:
 
 @dataclass
 class Circuit:
-    """Graph of a circuit under construction."""
-
     graph: Graph
     settings: Settings
     nodes: dict[str, Element] = field(default_factory=dict)

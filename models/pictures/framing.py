@@ -24,7 +24,7 @@ OUTLINE_TIMES = (20, 100)
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """Return the indices of the solids that a camera must see: those that move or are in contact, and those at rest near them.
 
-    Unbounded solids do not count, but their contact points do. If nothing moves or is in contact, the camera must see all solids.
+    Unbounded solids do not count, but their contact points do. If nothing moves or touches, all solids count.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}

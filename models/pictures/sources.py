@@ -24,7 +24,7 @@ class Signal:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rule of the script, and its arguments: numbers, arrays, signals, or other sources."""
+    """Rule of the page's script, and its arguments: numbers, arrays, signals, or other sources."""
 
     rule: str
     arguments: tuple[Any, ...]

@@ -36,8 +36,6 @@ HARMLESS = {
 
 @dataclass(frozen=True)
 class Format:
-    """Format of robot files: its name, possible root elements, suffix and reader."""
-
     name: str
     roots: tuple[str, ...]
     suffix: str

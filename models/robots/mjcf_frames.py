@@ -44,7 +44,7 @@ class CompilerSettings:
 
     @cached_property
     def groups(self) -> tuple[float, float]:
-        """First and last group of shapes with mass."""
+        """First and last group of shapes that give mass to a body."""
         low, high = values(self.attributes, "inertiagrouprange", "0 5")
         return float(low), float(high)
 

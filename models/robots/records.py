@@ -137,8 +137,6 @@ class RobotDrive:
 
 @dataclass(frozen=True, eq=False)
 class RobotFile:
-    """Content of a robot file."""
-
     file: Path
     name: str
     links: tuple[LinkEntry, ...]

@@ -19,8 +19,6 @@ from screws.names import similar_names
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Links by name and the joints between them."""
-
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()

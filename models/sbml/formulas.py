@@ -50,8 +50,6 @@ ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "
 
 @dataclass(frozen=True)
 class Law:
-    """Formula of a file as a function of `names`."""
-
     tree: Tree
     names: tuple[str, ...]
 

@@ -46,8 +46,6 @@ class Conversion:
 
 @dataclass(frozen=True)
 class NetworkContent:
-    """Network of a file: its name, its species and its reactions."""
-
     name: str
     species: Mapping[str, Species]
     reactions: Mapping[str, Conversion]
