@@ -64,12 +64,12 @@ _ORIGIN = Op("origin", lambda H: H[:3, 3], "p(#1)")
 def force(
     name: str, force: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
-    """Return a force (3,), N, at the point `at` of a body, in object coordinates, m: `attach_force(graph, part, body)`.
+    """Return a force (3,), N, at a point of a body, to which `attach_force(graph, part, body)` connects it.
 
     Parameters
     ----------
     force : three numbers, or a function of `signals` that returns them, as for `Se`.
-    at : point of application; it moves with the body.
+    at : point of application in object coordinates, m; it moves with the body.
     axes : axes of the components: "world", or "body" for a force that turns with the body, such as a thrust.
     signals : paths in the graph around the body, arguments of the function.
 

@@ -126,8 +126,8 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
-    held = motions([True] * angles + [False] * (count - angles))
-    hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
+    constrained = motions([True] * angles + [False] * (count - angles))
+    hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, constrained))
     graph.connect(twist, hold)
     position = _op("violation", joint.kind)
     graph.connect(hold, Constraint("constraint", position=position, signals=signals, dimension=count, **options))

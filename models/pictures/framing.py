@@ -28,12 +28,12 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
-    busy = [i for i in finite if i in touching or scene.solids[i].moves()]
-    if not busy:
+    active = [i for i in finite if i in touching or scene.solids[i].moves()]
+    if not active:
         return tuple(i for i, solid in enumerate(scene.solids) if solid.framed)
-    points = outline(scene, meshes, busy)
+    points = outline(scene, meshes, active)
     largest = MAX_GROWTH * _extent(points)
-    return tuple(i for i in finite if i in busy or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
+    return tuple(i for i in finite if i in active or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:

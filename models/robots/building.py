@@ -81,18 +81,18 @@ class Selection:
         return () if self.tip is None else (self.tip,) if isinstance(self.tip, str) else self.tip
 
 
-def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
+def robot_of(robot: RobotFile, selection: Selection) -> Robot:
     skeleton = skeleton_of(robot)
     structure_problems = [*tree_problems(robot, skeleton), *mimic_problems(skeleton)]
     if structure_problems:
         raise ModelError(robot.file.name, [*robot.problems, *structure_problems])
-    base = None if wanted.base is None else plain_name(wanted.base)
-    selected, tip_problems = select_tree(skeleton, base, [plain_name(name) for name in wanted.tips])
+    base = None if selection.base is None else plain_name(selection.base)
+    selected, tip_problems = select_tree(skeleton, base, [plain_name(name) for name in selection.tips])
     if selected is None:
         raise ModelError(robot.file.name, [*robot.problems, *tip_problems])
-    tree_links = links_of(selected, limits=wanted.limits, floating=wanted.floating)
+    tree_links = links_of(selected, limits=selection.limits, floating=selection.floating)
     entries = [skeleton.links[link] for link in (selected.base, *(joint.child for joint in selected.joints))]
-    meshes, packages = wanted.meshes, wanted.packages or {}
+    meshes, packages = selection.meshes, selection.packages or {}
     skins, mesh_problems = read_visuals(robot.file, entries, str(meshes), packages) if meshes else ([], [])
     problems = [*robot.problems, *tree_links.problems, *mesh_problems]
     raise_if_any(robot.file.name, problems or _immobile_problems(selected, tree_links))

@@ -84,7 +84,7 @@ def read_mjcf(
     or mass.
     """
     file = Path(path)
-    wanted = Selection(file, base, tip, floating, meshes, None, limits)
+    selection = Selection(file, base, tip, floating, meshes, None, limits)
     skipped = omitted(file, omit, REFUSABLE)
     require_package("a robot from MJCF", "lxml")
     root, slips = read_document(file, MJCF)
@@ -102,7 +102,7 @@ def read_mjcf(
     name, links, joints = checked.root.get("model", ""), tuple(model.links), tuple(model.joints.values())
     problems = tuple(model.problems)
     return robot_of(
-        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), wanted
+        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), selection
     )
 
 

@@ -72,16 +72,16 @@ def read_urdf(
     invalid mimic joint. Raises `ExtraError` E416 without lxml.
     """
     file = Path(path)
-    wanted = Selection(file, base, tip, floating, meshes, packages, limits)
+    selection = Selection(file, base, tip, floating, meshes, packages, limits)
     require_package("a robot from URDF", "lxml")
     root, slips = read_document(file, URDF)
-    checked = check(file, root, drawn=str(meshes or ""))
+    checked = check(file, root, shape_kind=str(meshes or ""))
     if not checked.complete:
         raise ModelError(file.name, checked.problems)
     renamed = (*declare_world(checked.root), *rename_links(checked.root))
     links, joints = _links(file, checked.root), tuple(_joint(file, joint) for joint in checked.root.findall("joint"))
     ignored, name = (*renamed, *checked.ignored), checked.root.get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), wanted)
+    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), selection)
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:

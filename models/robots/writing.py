@@ -91,9 +91,9 @@ def _offset_to_axis(link: Link) -> np.ndarray:
         return np.zeros(3)
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
     origin = link.home[:3, 3]
-    way = np.cross(omega, v) + omega * (omega @ origin) - origin
-    near = np.linalg.norm(way) <= ON_AXIS * (1.0 + np.linalg.norm(origin))
-    return np.zeros(3) if near else link.home[:3, :3].T @ way
+    to_axis = np.cross(omega, v) + omega * (omega @ origin) - origin
+    near = np.linalg.norm(to_axis) <= ON_AXIS * (1.0 + np.linalg.norm(origin))
+    return np.zeros(3) if near else link.home[:3, :3].T @ to_axis
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:

@@ -138,8 +138,8 @@ def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
 
 def _limit() -> Automaton:
     reason = 'a spring of the form "rotation vector" has turned by nearly pi, where its torque would jump'
-    turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
-    return Automaton("limit", ("regular",), "regular", (turned,))
+    transition = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
+    return Automaton("limit", ("regular",), "regular", (transition,))
 
 
 @in_units(damping="N m s/rad, N s; N s/rad, N s/m", rotational="N m s/rad", translational="N s/m", centre="m")

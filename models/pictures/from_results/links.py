@@ -133,15 +133,15 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
     """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
     the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
-    courses, sections = link_poses(tree, q), tree.sections
+    poses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
     for k, link in enumerate(tree.links):
         if visuals := visuals_of(link.name, link.visual):
             mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
-            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
+            with_visuals.append(Solid(f"{name}{link.name}", poses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
     rods = RodLinks(tree, _link_ends(tree))
     if not with_visuals:
-        return rods.solids(courses, name, sources)
+        return rods.solids(poses, name, sources)
     # If some links have visuals, all other links are only frames; the base has a stand unless it is drawn.
     grounded = any(link.visual and not sections.path(carrier) for link, carrier in zip(tree.links, sections.carrier, strict=True))
     return [*with_visuals, *([] if grounded else rods.stand(len(q), name))]
@@ -171,28 +171,28 @@ GROUND = "#eef0f5"
 FLOOR = "#fbfcfd"
 
 
-def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
+def body_solid(name: str, H: Array, appearance: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
     """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; return None if it has none of these.
 
     `colours` : colour of the body, and of contact paths on it; `span` : drawn size of unbounded shapes, m.
     """
-    if looks.visuals:
-        clear = any(visual.opacity < 1.0 for visual in looks.visuals)
-        mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
-        return Solid(called, H, mesh, colour, colours[1], look=Look.GLASS if clear else Look.OPAQUE)
-    if looks.surface is not None:
-        return solid_of(called, H, looks.surface, colours)
-    if looks.solids:
+    if appearance.visuals:
+        clear = any(visual.opacity < 1.0 for visual in appearance.visuals)
+        mesh, colour = visuals_mesh(appearance.visuals, colours[0]), appearance.visuals[0].colour or colours[0]
+        return Solid(name, H, mesh, colour, colours[1], look=Look.GLASS if clear else Look.OPAQUE)
+    if appearance.surface is not None:
+        return solid_of(name, H, appearance.surface, colours)
+    if appearance.solids:
         # Unbounded shapes are pale sheets around all other shapes, visible from the front only.
-        endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
+        endless = any(isinstance(shape, HalfSpace) for shape in appearance.solids)
         colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
-        return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)
-    if looks.mass is None or looks.inertia is None or looks.centre is None or not looks.mass > 0.0:
+        return Solid(name, H, solids_mesh(appearance.solids, span), colour, colours[1], look=look, framed=not endless)
+    if appearance.mass is None or appearance.inertia is None or appearance.centre is None or not appearance.mass > 0.0:
         return None
-    return Solid(called, H, box_of_inertia(looks.mass, looks.inertia, looks.centre), *colours)
+    return Solid(name, H, box_of_inertia(appearance.mass, appearance.inertia, appearance.centre), *colours)
 
 
-def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
+def solid_of(name: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
     """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
-    solid = Solid(called, H, surface, *colours)
+    solid = Solid(name, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.unbounded else solid

@@ -194,22 +194,20 @@ def _body(draft: _SceneBuilder, body: Visible) -> None:
         _add_body(draft, body, body.path, body.shape)
 
 
-def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) -> None:
-    H, called = draft.pose_series(body.signals["pose"]), draft.names.get(body.path, body.path)
-    draft.note_gravity(looks.gravity)
+def _add_body(draft: _SceneBuilder, body: Visible, key: str, appearance: Appearance) -> None:
+    H, name = draft.pose_series(body.signals["pose"]), draft.names.get(body.path, body.path)
+    draft.note_gravity(appearance.gravity)
     source = of_signal(body.signals["pose"])
-    solid = body_solid(called, H, looks, draft.colours(body.path), draft.endless_size() if looks.solids else 1.0)
+    solid = body_solid(name, H, appearance, draft.colours(body.path), draft.endless_size() if appearance.solids else 1.0)
     if solid is not None:
         # Ghosts of single links of a mechanism are useless.
         carried = any(body.path.startswith(_prefix(chain)) for chain in draft.chains)
         draft.solids[key] = replace(solid, ghosts=None if carried else solid.ghosts, source=source)
-    if looks.visuals or (looks.solids and looks.surface is None):
+    if appearance.visuals or (appearance.solids and appearance.surface is None):
         return
-    numbered = looks.surface is not None
-    if looks.surface is None or not looks.surface.unbounded:
-        draft.frames.append(
-            Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, ""), source=source)
-        )
+    numbered = appearance.surface is not None
+    if appearance.surface is None or not appearance.surface.unbounded:
+        draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (name, ""), source=source))
 
 
 def _chain(draft: _SceneBuilder, chain: Visible) -> None:
@@ -232,13 +230,13 @@ def _prefix(path: str) -> str:
 
 
 def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
-    H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
+    H, name = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
     draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
     size = planar_size(draft.result, draft.visible)
     source = in_plane(body.signals)
-    draft.solids[body.path] = replace(plate(called, H, body.shape, draft.colours(body.path), size), source=source)
+    draft.solids[body.path] = replace(plate(name, H, body.shape, draft.colours(body.path), size), source=source)
     if not body.shape.visuals:
-        draft.frames.append(Frame(H, *BODY_AXES, label=(called, ""), source=source))
+        draft.frames.append(Frame(H, *BODY_AXES, label=(name, ""), source=source))
 
 
 def _joint(draft: _SceneBuilder, joint: Visible) -> None:

@@ -121,14 +121,13 @@ INSET = (60, 70, 60, 90)
 
 
 class View:
-    """Interactive view of a scene: `plotter` is the pyvista plotter, to which anything may be added. It closes when its `with`
-    block ends.
+    """Interactive view of a scene, which closes when its `with` block ends; a notebook displays it as a cell's value.
 
-    A notebook displays it as a cell's value.
+    Anything may be added to `plotter`, the pyvista plotter.
     """
 
-    def __init__(self, scene: Scene, t: float, size: tuple[int, int], seen: bool):
-        self.scene, self._stage = scene, Stage(scene, size, seen=seen, mesh=(41, 61))
+    def __init__(self, scene: Scene, t: float, size: tuple[int, int], on_screen: bool):
+        self.scene, self._stage = scene, Stage(scene, size, on_screen=on_screen, mesh=(41, 61))
         self.plotter = self._stage.plotter
         self._stage.show(t, camera_of(self._stage, np.linspace(scene.t[0], scene.t[-1], 40), size, INSET))
         self.plotter.add_text(scene.title, position="upper_left", font_size=12, color="#1c2331")

@@ -47,9 +47,9 @@ class Packed:
 
     def mesh(self, mesh: Mesh) -> str:
         parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
-        same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
-        if same not in self._meshes:
-            name = self._meshes[same] = self.put(f"mesh{len(self._meshes)}", mesh.points)
+        key = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
+        if key not in self._meshes:
+            name = self._meshes[key] = self.put(f"mesh{len(self._meshes)}", mesh.points)
             index = "Uint16" if len(mesh.points) < 1 << 16 else "Uint32"
             self.put(f"{name}_normal", np.rint(127.0 * np.asarray(mesh.normals)), "Int8")
             self.put(f"{name}_index", mesh.faces, index)
@@ -57,7 +57,7 @@ class Packed:
                 self.put(f"{name}_line_index", mesh.lines, index)
             if mesh.colours is not None:
                 self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
-        return self._meshes[same]
+        return self._meshes[key]
 
     def curve(self, values: Array, times: str = "tq") -> int:
         """Pack values (k,), which need not be finite, at the times with this name; return the index of the curve."""
@@ -210,15 +210,15 @@ class EventRows:
 
     @classmethod
     def of(cls, result: Result, start: float, end: float) -> EventRows:
-        happened = result.events.times
-        times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
+        event_times = result.events.times
+        times = np.concatenate([result.t, np.repeat(event_times, 2), [start, end]])
         # Each event has values before and after it; the ends come last, and only where there is no sample.
         order = np.argsort(times, kind="stable")
         inside = (times >= start) & (times <= end)
         inside[-2:] = ~np.isin([start, end], result.t)
         # Drop states between two events at one instant.
-        first = np.diff(happened, prepend=-np.inf) > 0.0
-        last = np.diff(happened, append=np.inf) > 0.0
+        first = np.diff(event_times, prepend=-np.inf) > 0.0
+        last = np.diff(event_times, append=np.inf) > 0.0
         inside[len(result.t) : -2] &= np.column_stack([first, last]).ravel()
         order = order[inside[order]]
         return cls(result, times[order], order, Interpolation.of(result.t, [start, end]))
