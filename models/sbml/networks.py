@@ -73,9 +73,9 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
-    for name, each in species.items():
-        if not each.amount >= 0:
-            fault = "starts below zero, where it has no potential" if each.amount < 0 else "has no initial amount"
+    for name, one in species.items():
+        if not one.amount >= 0:
+            fault = "starts below zero, where it has no potential" if one.amount < 0 else "has no initial amount"
             return f'"{name}" {fault}'
     balanced = []
     for name, each in reactions.items():
