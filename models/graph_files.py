@@ -65,8 +65,8 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
-    An error of this project is printed and does not end it."""
+    """Call `redraw` at once and after each change of a file, while `go_on()` is true; return the number of calls. A
+    `ScrewbondError` is printed and does not end the loop."""
     content, count = None, 0
     while count == 0 or go_on():
         try:
@@ -136,7 +136,7 @@ EXPORTS: Mapping[str, Export] = MappingProxyType(
         "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
         "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
         "modelica": Export("a Modelica model", lambda model, out, _: modelica_source(model).write(out)),
-        "fmu": Export("a functional mock-up unit (FMI), with a C compiler", _fmu),
+        "fmu": Export("a functional mock-up unit (FMI), which needs a C compiler", _fmu),
         "casadi": Export("the rates as a function for casadi.Function.load", _casadi),
     }
 )

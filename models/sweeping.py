@@ -61,12 +61,12 @@ class Spaced:
 
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
-    count: int = number("", "how many", integer=True, least=1, most=10_000_000)
+    count: int = number("", "number of values", integer=True, least=1, most=10_000_000)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Arguments of `sweep` other than the model."""
+    """Content of a plan file: arguments of `sweep`."""
 
     points: Any
     keep: Mapping[str, Keepable]
@@ -77,7 +77,7 @@ class SweepPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """Read the plan in a file. Raises `ModelError` E401 to E408 with the path, file and line of every problem."""
+    """Read the plan in a file. Raises `ModelError` E401 to E408 with the file, JSON path and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
@@ -161,7 +161,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
-    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, written when all are done")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="table with a row for each run, written after the last run")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities versus varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"

@@ -290,7 +290,7 @@ def _panel_at(at: Interpolation, panel: Panel) -> Panel:
 
 
 SPACING = 0.95
-"""Travel between two ghosts, relative to the size of the largest solid."""
+"""Travel between two ghosts, relative to the size of the largest solid with ghosts."""
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:

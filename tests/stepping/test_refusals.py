@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from screwbond.models import planar_contact
+from screwbond.models import planar_body, planar_contact
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
 from bondgraph.stepping import Stepper, stepper
@@ -80,6 +80,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E502", lambda: stepper(warm(), inertia="full")),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
+    ("E150", lambda: planar_body("block", mass=1.0, place=(0.0, 1.0, 0.5))),
 ]
 
 

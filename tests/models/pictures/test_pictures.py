@@ -27,7 +27,7 @@ from tests.inner.models_pictures import (
     contents,
     cylinder,
     direction,
-    downsampled,
+    downsample,
     fit,
     force_scale,
     free_normals,
@@ -327,7 +327,7 @@ def test_long_motions_are_thinned_for_the_page():
     kind, times = contents(scene, 10.0, None)["arrays"]["t"]
     assert kind == "Float64" and len(base64.b64decode(times)) <= 8 * 2000
     many = replace(scene, solids=scene.solids + 40 * scene.solids[1:])
-    assert len(downsampled(many).t) <= 300
+    assert len(downsample(many).t) <= 300
 
 
 def test_plots_have_all_panels_and_units(tmp_path):
