@@ -27,7 +27,7 @@ from screws.scalars import equal, where
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
-    """Return a kernel that evaluates each loop with NumPy over all its instances at once."""
+    """Return a kernel that evaluates loops with NumPy, all instances of a parallel loop at once."""
     names = [name for name, _ in schedule.blocks]
 
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
@@ -114,7 +114,7 @@ def _guards(system: System) -> list[Statement]:
 
 
 def values_of_routines(system: System) -> dict[str, list[str]]:
-    """Return the names of the values of every routine except the outputs, in the order of its results.
+    """Return the names of the values that each routine computes, in order; outputs and resets are omitted.
 
     There is no `rates_and_powers`: with thousands of states the call that it would save is negligible.
     """
@@ -228,8 +228,8 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile a large routine that a run calls a few times without optimisation: it runs half as fast, but compiles in a fortieth
-    of the time."""
+    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, but compiles in a
+    fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

@@ -38,7 +38,8 @@ class Call(NamedTuple):
 
 @dataclass
 class ValueTable:
-    """All values of a model by number: sizes in scalars, and the locations (block, offset) of inputs."""
+    """All values of a model by number: sizes in scalars, locations (block, offset) of inputs, True in `fixed` for values that
+    depend only on parameters, and `numbers` from constants to their values."""
 
     sizes: list[int] = field(default_factory=list)
     locations: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class Plan:
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Offset in `out` of each value that a call computes."""
+    """Offset in `out` of each result that a call computes."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Positions of each constant in `out`."""
     copied_block: str | None = None

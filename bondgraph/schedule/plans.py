@@ -98,8 +98,8 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
     """Return values that depend on no more scalars than they have components, with the values that they depend on.
 
-    A Jacobian costs less without such values: the chain rule through a matrix that depends on a pose takes many products, whereas
-    derivatives with respect to the pose take few.
+    A Jacobian costs less if such values are not stored: the chain rule through a matrix that depends on a pose takes many
+    products, whereas derivatives with respect to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -191,7 +191,7 @@ Calls = dict[tuple[Kind, tuple[int, ...]], Call]
 
 @dataclass(eq=False)
 class KernelCache:
-    """Kernels by key, and calls that depend on parameters only: shared by the routines of one model."""
+    """Kernels by key, and calls that depend only on parameters, which the routines of one model share."""
 
     table: StatementTable
     traced: dict[object, TracedGroup] = field(default_factory=dict)

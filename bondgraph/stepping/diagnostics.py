@@ -3,7 +3,8 @@
 The reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). The geometry is infeasible if
 some multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if
 some motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load
-that contacts and springs cannot bear is such a motion, found by least squares."""
+that contacts and springs cannot bear is such a motion, found by least squares.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +122,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     share = np.zeros(len(names)) if solution.x is None else np.abs(solution.x)
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
-    overlap = float(lower @ share) if solution.x is not None else 0.0
+    overlap = 0.0 if solution.x is None else -float(solution.fun)
     why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
     cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"

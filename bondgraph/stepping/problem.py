@@ -102,7 +102,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
 
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
-    """Return True if a state of a block changes, at a rate that depends on other states, while all velocities vanish."""
+    """Return True if a state of a block changes, at a rate that depends on states, while all velocities vanish."""
     ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):
@@ -195,7 +195,7 @@ def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
 
 
 def _wrench_of(contact: ContactPoint) -> Op:
-    """Return the operation (normal force, friction on body 2) -> wrench on body 1 in its frame C2, whose z is the normal."""
+    """Return the operation (normal force, friction on body 2) -> wrench on body 1 in the frame C2, whose z is the normal."""
     along = [entry.index for entry in contact.slip if entry.index is not None]
 
     def wrench(normal: Any, friction: Any) -> Any:

@@ -115,7 +115,7 @@ class Anderson:
     residuals: list[np.ndarray] = field(default_factory=list)
 
     def next(self, s: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return a nonnegative guess that is better than the image g(s)."""
+        """Return the next iterate, which is not negative, from an iterate s and its image g(s)."""
         residual = image - s
         self.points.append(image)
         self.residuals.append(residual)

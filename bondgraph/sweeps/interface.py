@@ -49,8 +49,10 @@ if TYPE_CHECKING:
 
 CHUNK_SECONDS = 0.2
 """Target duration of a chunk, s: long compared with the cost of sending it, but short enough for a responsive display."""
-GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
-"""Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer runs do not fill a GPU."""
+GPU_SECONDS = 2.0
+"""Target duration of a chunk on a GPU, s."""
+_GPU_LEAST = 2_048
+"""Minimum number of runs of a chunk on a GPU: fewer runs do not fill it."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Maximum number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
@@ -62,7 +64,7 @@ Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of this machine's processors if unknown."""
+    """Return the number of workers of an executor (a pool of Python or mpi4py, or Dask), or `processors()` if it is unknown."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):
@@ -93,10 +95,10 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
     """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them.
 
-    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. At the end, even
-    after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
+    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. After an error or
+    interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
 
-    Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
+    Raises this package's errors in chunks, and `RunError` E367 for any other error of a worker or the executor.
     """
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     pending, workers, most = set[Future[Any]](), workers_of(executor), 1
@@ -158,12 +160,12 @@ def speed(begin: float, done: int) -> str:
 
 
 OWN = frozenset({"progress", "strict"})
-"""Settings of a run that a sweep handles itself."""
+"""Settings of a run that are not passed on to the runs of a sweep."""
 _AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
 INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
 """Settings of a run that a sweep does not accept -> what to use instead."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
-"""Name of an entry of an array in a table."""
+"""Name of an array entry in a table of runs, such as "q[0, 1]"."""
 
 
 @spelled_settings
@@ -184,16 +186,17 @@ def sweep(
 
     Parameters
     ----------
-    model : a graph or compiled model; for processes, a function that builds the graph and is defined in a module.
+    model : a graph, a compiled model, or a function that builds one; for processes, a model that cannot be saved as text must be
+        such a function, at the top level of a module.
     points : {name: values}: values of one name are crossed with the values of all other names, a single value applies to all
         runs, and distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a
-        DataFrame, with one row per run. Names are names of parameters, "spring.stiffness", states with their start values,
-        "spring.q", and automata.
+        DataFrame, with one row per run. Names are those of parameters ("spring.stiffness"), of states, whose start values vary
+        ("spring.q"), and of automata.
     t_end : end time of every run, s.
     keep : {column: quantity or measure}: "rotor.flow" for its values at all samples; `last("rotor.flow")` or any other measure of
         `bondgraph.measures`; or a function of the `Result`.
-    runs, seed : number of draws from distributions, and seed; the values of a run depend only on the seed, the run's index and
-        the names.
+    runs : number of draws from distributions for each combination of the other values; None without distributions.
+    seed : seed of the draws; a drawn value depends only on the seed, the number of the run and the name.
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
@@ -233,16 +236,17 @@ def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
     """Return a launcher for runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289 for
-    functions of a `Result`."""
+    functions of a `Result` or an executor."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]
     reasons = functions + (["executor= sends the runs to other workers"] if executor is not None else [])
+    cures = ["measures such as peak and last instead of functions"] if functions else []
+    cures += ["executor=None"] if executor is not None else []
     if reasons and device == AUTO:
         return None
     if reasons:
-        cures = ("measures such as peak and last instead of functions", ON_THE_CPU)
-        raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=cures))
+        raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=(*cures, ON_THE_CPU)))
     keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
     return prepared.gpu_launcher(device, runs, keep, is_stored=is_stored)
 
@@ -361,7 +365,7 @@ def _check_method(method: Any, executor: Executor | None, about: str) -> None:
 
 
 def _pickles(executor: Executor | None) -> bool:
-    """Return True if functions reach the workers only by name; executors such as Dask send the functions themselves."""
+    """Return True for a process pool of Python, which sends functions by name; Dask sends the functions themselves."""
     if executor is None:
         return False
     from concurrent.futures import ProcessPoolExecutor  # this import loads multiprocessing
@@ -370,7 +374,7 @@ def _pickles(executor: Executor | None) -> bool:
 
 
 def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times: np.ndarray) -> dict[str, Any]:
-    """Return the header of a store; a sweep resumes only a store with the same `plan`."""
+    """Return the header of a store, with the `plan` that must agree for a sweep to resume."""
     columns = [
         Column(each.name, "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
         for each in points.varied

@@ -41,7 +41,7 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 _LARGEST = 2**28
-"""Size of a column of a chunk, bytes, above which it becomes several blocks; SQLite has a limit of 1e9."""
+"""Size of a chunk's column, bytes, above which the chunk becomes several blocks; the limit of SQLite is 1e9 bytes."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
 
 
@@ -163,8 +163,8 @@ class Store:
         return copy
 
     def header(self) -> dict[str, Any]:
-        """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
-        store, or damaged."""
+        """Return the header of the store, with the current names of settings and the known shapes of kept columns; raise E364 if
+        the file is not a store, or damaged."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
@@ -203,8 +203,8 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` starting at `first`; raise E364 if a block is missing or does not match
-        its checksum."""
+        """Yield the blocks of a column from block `first` on, all or `count` of them; raise E364 if a block is missing or does
+        not match its checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
             rows = self._read("SELECT data, checksum FROM blocks WHERE name=? AND block=?", (name, block))
@@ -213,7 +213,7 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, starting at block `first`; raise E364 if a run is stored twice."""
+        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is stored twice."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))

@@ -1,4 +1,4 @@
-"""Tasks of a sweep's workers: receive the model, run chunks of points in any process, and return rows of kept values."""
+"""Tasks of a sweep's workers: receive the model, run chunks of points in any process, and return the kept values."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ Start = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, parameters and modes of a run, in the order of the kernels."""
 
 OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
-"""Error codes caused by the numbers of a single run; any other error would stop every run."""
+"""Codes of errors that the numbers of a single run can cause; any other error would stop every run."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,8 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class RunIssue:
-    """Failure of a run, or a concern about it: run number, kind of failure or code, reason, time (s; None for a run that never
-    began), and suspect."""
+    """Failure of a run, or a concern about it: run number, kind of failure or error code ("doubt" for a concern), reason, time
+    (s; None for a run that never began), and suspect element."""
 
     run: int
     kind: str
@@ -281,7 +281,7 @@ class Chunk:
 
 
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> Chunk:
-    """Run the points (k, ...) of `runs` (k,), ascending.
+    """Run ascending `runs` (k,), whose `points` are values (k, ...) by name.
 
     Raises `ModelError` E365 for kept columns, `RunError` for invalid settings.
     """

@@ -213,7 +213,7 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
 
 
 IMPULSE_ROUTINES = ("reset", "push", "supply")
-"""Names of the routines of an event's impulse: states after the event, changes of guards, and energies from sources."""
+"""Names of the routines of an event's impulse: states after it, changes of guards with the states before, energies of sources."""
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:

@@ -31,7 +31,7 @@ NOT_VECTORISED = """!0 = distinct !{!0, !1}
 
 
 class Style(NamedTuple):
-    """Style of code: `quick` for no optimisation; `fused` rounds a product and a sum once."""
+    """Style of code: not optimised if `quick`; a product and a sum are rounded once if `fused`."""
 
     quick: bool = False
     fused: bool = True

@@ -62,7 +62,8 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     """Return the bodies of all collisions of a model, free bodies first.
 
     Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
-    than their own momentum."""
+    than their own momentum; E485 for an inertia that is not that of a rigid body.
+    """
     model, layout = compiled.model, compiled.program.layout
     _refuse(model)
     by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}

@@ -34,7 +34,7 @@ BODY_FIELDS = ("asleep", "quiet", "island", "held")
 class Accuracy:
     """Accuracy of impulses, and the speed, m/s, below which islands fall asleep.
 
-    In the last sweep, no relative velocity changes by more than `tolerance` times the largest relative velocity.
+    In the last of at most `sweeps` sweeps, a relative velocity may change by `tolerance` times the largest relative velocity.
     """
 
     tolerance: float = 1e-4
@@ -44,7 +44,7 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class CollisionGroup:
-    """Set of collisions, with the indices of its bodies among all bodies."""
+    """Set of collisions, with its shapes arranged by the indices of their bodies among all bodies."""
 
     collisions: CollisionSet
     arranged: Arrangement
@@ -176,7 +176,7 @@ class FreeBodyRun:
         self.table.arrays["order"][:] = last.arrays["order"]
 
     def poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes (n, 3, 3) and origins (n, 3) of all bodies at the start."""
+        """Return the axes (n, 3, 3) and origins (n, 3) of all bodies in the current state."""
         _function("begin")(self.table.address)
         arrays, n = self.table.arrays, len(self.bodies.colliders)
         return arrays["R"][: 9 * n].reshape(-1, 3, 3).copy(), arrays["origin"][: 3 * n].reshape(-1, 3).copy()

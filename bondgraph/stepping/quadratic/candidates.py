@@ -137,7 +137,7 @@ class Pairs:
     body1, body2 : (k,) indices among the bodies of their `Candidates`, or `WORLD`.
     p1, p2 : (k, 3) the nearest points of both bodies, world coordinates, m.
     normal : (k, 3) unit vectors from body 1 to body 2, world coordinates.
-    gap : (k,) m, negative where they overlap.
+    gap : (k,) m, negative where the bodies overlap.
     friction, restitution : (k,) coefficients.
     """
 

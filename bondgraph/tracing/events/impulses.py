@@ -206,8 +206,8 @@ def largest(values: Sequence[Any]) -> Any:
 MAX_NEWTON_STEPS = 12
 
 NEWTON_RTOL = 1e-8
-"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
-NaN."""
+"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, and larger than
+rounding error, the states become NaN."""
 
 MIN_SHARING_EVENTS = 16
 """Minimum number of events that only change modes for which they share one impulse; fewer events have their own code, in which

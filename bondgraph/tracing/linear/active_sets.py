@@ -98,7 +98,7 @@ class ActiveSetSolution:
     values: list[Any]
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
-    """Problem that determines modes and reactions together, if any."""
+    """Problems that determine modes and reactions together."""
     stresses: SelfStresses | None = None
     """Undetermined reactions, if the circuits are too many to list."""
 
@@ -257,7 +257,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations that form circuits among vanishing quantities; return None if a circuit has no equation."""
+    """Return the equation of each circuit among vanishing quantities; return None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -397,7 +397,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return the rate of each circuit's contradiction during the motion, or None if its reactions do not change this rate."""
+    """Return, for each circuit, the rate of its contradiction during the motion, or None if its reactions do not change it."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):

@@ -180,8 +180,9 @@ def solve_in_modes(
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
     may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
-    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Avoidable modes are
-    ignored: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
+    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Modes whose equations
+    contradict each other are ignored if a run can avoid them: if each of their states has a solution with other states of the
+    other automata.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
@@ -388,8 +389,9 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton; states of diodes do
-    not count, as a run enters them only by the diode's reaction."""
+    """Refuse a system without a least-norm solution in a mode, or whose equations contradict each other in all modes, or in all
+    modes with a certain state of an automaton; states of diodes do not count, as a run enters them only by the diode's
+    reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:

@@ -98,7 +98,7 @@ def overlap(one: Reals, other: Reals) -> bool:
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of a set belong to different bodies, of which one is free and one not still, and may touch."""
+    """Return True if two shapes of a set may touch and belong to different bodies, one of them free and one not still."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False

@@ -28,7 +28,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PUSH_REACH = 0.2
-"""Fraction of the largest displacement of a body that is added to the reach of all candidates."""
+"""Fraction of the fastest body's displacement that is added to the reach of every body."""
 
 
 def begin(c: PileTable) -> None:
@@ -195,8 +195,8 @@ def keep_momenta(c: PileTable) -> None:
 
 
 def move(c: PileTable) -> None:
-    """Move poses with spins and velocities of centres that are constant during the step; record the energy lost by the step
-    itself."""
+    """Move the poses by spins and centre velocities that are constant during the step; record the energy that the step itself
+    loses."""
     loss = 0.0
     for b in range(c.free):
         if c.asleep[b] == 1:

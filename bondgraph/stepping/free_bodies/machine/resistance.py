@@ -4,8 +4,8 @@ With relative spin w and normal impulse r_n at a contact, the torque impulse t o
 
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
-with both coefficients in m (rolling resistance lengths), where a limit is reached only if that spin, w_n or w_t, is not zero:
-Coulomb's law for torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
+with both coefficients in m (rolling resistance lengths), and equality if that spin, w_n or w_t, is not zero: Coulomb's law for
+torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
 section 8.3 and chapter 9).
 """
 
