@@ -13,7 +13,7 @@ from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.tape.routine import Listing
 from bondgraph.units import Conversion
 
-GIVEN = ("t", "x", "p", "m")
+INPUT_BLOCKS = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
@@ -117,7 +117,7 @@ class StatementTable:
         return copy
 
 
-def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
+def number_statements(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}

@@ -252,7 +252,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
     return length
 
 
-def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
+def contiguous_plan(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
     """Return a plan that outputs all results of the calls, contiguous for each batch; also return the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}

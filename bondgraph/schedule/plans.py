@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bondgraph.schedule.calls import Call, Kind, Plan, StatementTable, ValueTable
-from bondgraph.schedule.kernels import CONSTANT, FIXED, Substitute, TracedGroup, merge_kernels, readdress, traced
+from bondgraph.schedule.kernels import CONSTANT, FIXED, Substitute, TracedGroup, merge_kernels, readdress, trace_group
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
@@ -171,7 +171,7 @@ def _trace_groups(
         key = (tuple(steps), kinds, tuple(stores))
         kernel = kernels.get(key)
         if kernel is None:
-            kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], kinds, stores)
+            kernel = kernels[key] = trace_group([(ops[f], of, n) for f, of, n in steps], kinds, stores)
         traced_groups.append(Group(kernel, tuple(varying), tuple(of_parameters), tuple(group_outs)))
     return traced_groups
 

@@ -29,14 +29,16 @@ _ROUND = 16
 _AXES, PLANAR = "xyz", motions([False, False, True])
 
 
-def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
+def step_problem(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
     if not np.all(np.isfinite(workspace.buffer[~np.isneginf(workspace.buffer)])):
         return _not_finite(steps, workspace)
     if np.any(workspace.H) and np.linalg.eigvalsh(workspace.H).min() < -1e-9 * np.abs(workspace.H).max():
         return _indefinite(steps, workspace)
     if solution.outcome == EXCLUDED:
         return _excluded(steps, workspace)
-    if solution.outcome == UNSUPPORTED or (solution.outcome in (UNSETTLED, FAILED) and falling(steps, workspace) is not None):
+    if solution.outcome == UNSUPPORTED or (
+        solution.outcome in (UNSETTLED, FAILED) and unbalanced_motion(steps, workspace) is not None
+    ):
         return _unsupported(steps, workspace)
     if solution.outcome == TOO_FAR:
         moves = _motion_in_words(steps, workspace, solution.y)
@@ -130,7 +132,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
-    ray = falling(steps, workspace)
+    ray = unbalanced_motion(steps, workspace)
     if ray is None:
         why = "the unbalanced part cannot be distinguished from rounding error"
         return Problem(
@@ -149,7 +151,7 @@ def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
     return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
-def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
+def unbalanced_motion(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
     """Return the motion (n,) under the load that contacts and springs do not bear, or None if forces balance."""
     from scipy.optimize import nnls
 
@@ -189,11 +191,11 @@ def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) ->
     for owner in moving[:3]:
         indices = [k for k, name in enumerate(steps.layout.owners) if name == owner]
         domain = steps.model.bonds_at(owner)[0].domain
-        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_way(ray[indices], ways[indices], domain)}')
+        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], ways[indices], domain)}')
     return " and ".join(texts)
 
 
-def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
+def _direction_in_words(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
     if domain == SCREW and len(ray) == 6:
         turning = ways[:3].max() > 0.1 * ways.max()
         part = ray[:3] if turning else ray[3:]

@@ -33,7 +33,7 @@ from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import number
-from bondgraph.stepping.diagnostics import explained, report
+from bondgraph.stepping.diagnostics import report, step_problem
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
 from bondgraph.stepping.quadratic.candidates import Candidates, Shapes, check_facets
 from bondgraph.stepping.quadratic.matrices import StepOptions
@@ -421,7 +421,7 @@ class Stepper:
         before = workspace.x.copy()
         solution = workspace.advance(t, h)
         if solution.outcome != SOLVED:
-            raise ModelError(self.steps.model.name, [explained(self.steps, workspace, solution)])
+            raise ModelError(self.steps.model.name, [step_problem(self.steps, workspace, solution)])
         multipliers = solution.multipliers
         normal, friction = forces_of(workspace, multipliers[None, :])
         modes = modes_of(workspace, normal, workspace.along[None, : workspace.sums.shape[1]])

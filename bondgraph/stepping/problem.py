@@ -36,7 +36,7 @@ from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 from screws.scalars import array
 
-FULL = 'inertia="full": the element then acts with the velocities of the previous step'
+WITH_INERTIA = 'inertia="full": the element then acts with the velocities of the previous step'
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
@@ -48,7 +48,7 @@ def unsupported_elements(model: Model, causality: Causality, full: bool, off: Co
 def _refused(path: str, element: Element, causality: Causality, full: bool, off: Collection[str]) -> Problem | None:
     law, why, cure = element.law, "", ""
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
-        why, cure = "its efforts depend on velocities, which a step without inertia does not have", FULL
+        why, cure = "its efforts depend on velocities, which a step without inertia does not have", WITH_INERTIA
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
         why, cure = ("other elements set its effort and thereby its position", "one C instead of several in series")
     elif isinstance(law, laws.Storage) and law.output is None:
@@ -96,7 +96,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
             what = "velocities" if moving else "states of its own, which react to the motion"
             reason = f"its effort comes from {what} ({', '.join(moving or dynamic)})"
             why = f"{reason}, and no inertia responds within a step"
-            cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', FULL)
+            cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', WITH_INERTIA)
             problems.append(Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), cures))
     return problems
 

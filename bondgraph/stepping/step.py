@@ -196,10 +196,10 @@ class StepWorkspace:
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
         exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.options.facets == CONE)
         self.solver = InteriorPoint(equalities, layout.turns, layout.cones) if exact else ActiveSet(equalities, layout.turns)
-        self._agrees = SLIP_TOLERANCE * self.solver.coarseness
+        self._slip_tolerance = SLIP_TOLERANCE * self.solver.coarseness
         self.slip_weights = slip_weights(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._has_friction = 0, False
+        self.programs, self._has_scaled_weights = 0, False
         self._iterates = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._limits_reach = bool(np.isfinite(settings.reach))
         self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
@@ -241,8 +241,8 @@ class StepWorkspace:
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if not self._has_friction:
-            self._has_friction = True
+        if not self._has_scaled_weights:
+            self._has_scaled_weights = True
             self.slip_weights *= self.mu
         if self._limits_reach:
             self._graph_rows[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
@@ -309,7 +309,7 @@ class StepWorkspace:
             image = self._lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
-            if size <= self._agrees**2 * moved or size <= self._small(moved, solution.y):
+            if size <= self._slip_tolerance**2 * moved or size <= self._negligible_change(moved, solution.y):
                 self.s, self.along = image, along
                 return solution
             if count < MAX_PROGRAMS:
@@ -321,17 +321,17 @@ class StepWorkspace:
         self.s = np.zeros(len(s))
         return solution._replace(outcome=UNSETTLED)
 
-    def _small(self, moved: float, y: np.ndarray) -> float:
+    def _negligible_change(self, moved: float, y: np.ndarray) -> float:
         """Return the square of the largest negligible change of slips, relative to the longest slips so far or to the deflection
         of springs."""
-        if self._least == 0.0 or moved > self._least:
+        if self._largest_square == 0.0 or moved > self._largest_square:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
             ways = np.abs(self.slip) @ (np.abs(y) + yielding)
-            self._least = max(self._least, float(ways @ ways), moved)
-        return max(self._agrees**2 * self._least, (SLIP_NOISE * self.length) ** 2)
+            self._largest_square = max(self._largest_square, float(ways @ ways), moved)
+        return max(self._slip_tolerance**2 * self._largest_square, (SLIP_NOISE * self.length) ** 2)
 
-    _least = 0.0
+    _largest_square = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
         near = (self.gap <= self.settings.reach)[self.owner]

@@ -36,7 +36,7 @@ from bondgraph.sweeps.tasks import (
     SentModel,
     Source,
     SweepPlan,
-    kept_of,
+    kept_columns,
     run_chunk,
     sent_model,
     several_shapes,
@@ -159,12 +159,12 @@ def speed(begin: float, done: int) -> str:
     return f"{rate:.3g} runs/s" if rate < 1000.0 else f"{rate:.0f} runs/s"
 
 
-OWN = frozenset({"progress", "strict"})
+SWEEP_SETTINGS = frozenset({"progress", "strict"})
 """Settings of a run that are not passed on to the runs of a sweep."""
-_AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
-INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
+_IN_POINTS = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
+REPLACEMENTS = {"initial": _IN_POINTS, "parameters": _IN_POINTS}
 """Settings of a run that a sweep does not accept -> what to use instead."""
-_PART = re.compile(r"(.+)\[[\d, ]+\]")
+_ENTRY_NAME = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an array entry in a table of runs, such as "q[0, 1]"."""
 
 
@@ -209,8 +209,8 @@ def sweep(
     `ExtraError` E416 if the GPU package is not installed; `KeyboardInterrupt`, after the finished runs are stored, with a note on
     how to resume.
     """
-    check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
-    progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
+    check_names(settings, SETTINGS.keys() - {"strict"}, REPLACEMENTS)
+    progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in SWEEP_SETTINGS}
     sent = sent_model(model, progress=progress)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
@@ -327,13 +327,13 @@ def _columns_of(
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
         raise refusal("E362", f"quantities to keep must be given by name, not as {keep!r}"[:100], *cures, about=about)
-    kept, problems = kept_of(keep, compiled.program, samples)
+    kept, problems = kept_columns(keep, compiled.program, samples)
     reserved = {RUN, FAILURE, *(each.name for each in points.varied)}
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             problems.append(Problem("E362", f"{name!r:.80} is not a valid column name", (), (), ("a printable string",)))
-        elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
+        elif name in reserved or ((part := _ENTRY_NAME.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
     for column in kept:

@@ -14,7 +14,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.plot_style import CYCLE, MAX_PANELS, axis_label, legend_beside, panels, widen_flat_range
 from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.points import RUN
-from bondgraph.sweeps.store import Column, Tabled
+from bondgraph.sweeps.store import Column, RunColumns
 from bondgraph.sweeps.tasks import RunIssue
 from screws.errors import plural
 
@@ -23,7 +23,7 @@ BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 """Percentile bands of runs, with the opacity of each."""
 
 
-class Drawable(Tabled, Protocol):
+class Drawable(RunColumns, Protocol):
     """Runs that can be drawn."""
 
     @property

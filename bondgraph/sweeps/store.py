@@ -77,7 +77,7 @@ class Store:
             if not write:
                 self._connection.execute("BEGIN")
         weakref.finalize(self, self._connection.close)  # close readers, and stores in memory
-        self._blocks, self._of_others = 0, np.zeros(0, dtype=np.int64)
+        self._blocks, self._runs_of_others = 0, np.zeros(0, dtype=np.int64)
         self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
@@ -246,13 +246,13 @@ class Store:
             for data, block in zip(self._data(FAILURE), blocks, strict=True):
                 (devices,) = json.loads(data or b"[]")[2:] or [[CPU] * len(block)]
                 names += devices
-            return np.array(names, dtype=str)[np.argsort(np.concatenate([self._of_others[:0], *blocks]))]
+            return np.array(names, dtype=str)[np.argsort(np.concatenate([self._runs_of_others[:0], *blocks]))]
 
     def done(self) -> np.ndarray:
         with self._transaction("DEFERRED"):
             blocks = self.runs()
         self._blocks = len(blocks)
-        return np.sort(np.concatenate([self._of_others[:0], *blocks]))
+        return np.sort(np.concatenate([self._runs_of_others[:0], *blocks]))
 
     def add(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Store a chunk of runs, all or none; runs that another process has stored meanwhile do not change.
@@ -263,15 +263,15 @@ class Store:
         shapes : known shapes of kept columns.
         """
         with self._transaction():
-            others = [self._of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
-            of_others = np.concatenate(others) if len(others) > 1 else self._of_others
+            others = [self._runs_of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
+            of_others = np.concatenate(others) if len(others) > 1 else self._runs_of_others
             blocks = self._blocks + len(others) - 1
             new = np.flatnonzero(~np.isin(chunk.runs, of_others))
             largest = max(values.nbytes for values in (chunk.runs, *points.values(), *chunk.values.values()))
             for part in np.array_split(new, min(1 + largest // _LARGEST, len(new))) if len(new) else ():
                 self._insert(chunk.part(part), {name: values[part] for name, values in points.items()}, shapes)
                 blocks += 1
-        self._blocks, self._of_others = blocks, of_others
+        self._blocks, self._runs_of_others = blocks, of_others
 
     def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
         state, columns = self._state(), dict.fromkeys(self._names, b"")
@@ -306,13 +306,13 @@ class Store:
         except Damage as damage:
             raise self._damaged(str(damage)) from damage
         except caught as error:
-            raise self._at_once(error) or self._no_store(str(error)) from error
+            raise self._disk_or_lock_error(error) or self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not match their columns."""
         return self._refusing(ValueError, TypeError, KeyError)
 
-    def _at_once(self, error: Exception) -> FileError | None:
+    def _disk_or_lock_error(self, error: Exception) -> FileError | None:
         """Return E552 for a full disk, E553 for a file that another process has locked, None for other errors."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
@@ -421,7 +421,7 @@ class Column:
         return asdict(self)
 
 
-class Tabled(Protocol):
+class RunColumns(Protocol):
     """Columns of runs."""
 
     @property
@@ -444,7 +444,7 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 """Variables by name, as for xarray: axes of an array, the array, and its attributes."""
 
 
-def _free_axis_name(axis: str, runs: Tabled) -> str:
+def _free_axis_name(axis: str, runs: RunColumns) -> str:
     name, count = axis, 1
     while name in runs.columns:
         count += 1
@@ -452,7 +452,7 @@ def _free_axis_name(axis: str, runs: Tabled) -> str:
     return name
 
 
-def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
+def over_axes(runs: RunColumns) -> tuple[Variables, Variables]:
     """Return kept columns, and varied columns with the sample times, over the axes of the sweep, with NaN, or "", where no run is
     stored.
 

@@ -204,7 +204,7 @@ def _failed(kept: Kept, why: str) -> Exception:
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
-def kept_of(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
+def kept_columns(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
     """Return the columns of `keep=`, and all problems in it; a time series has `samples` values."""
     columns, problems = [], []
     for name, measured in keep.items():
@@ -223,7 +223,7 @@ T = TypeVar("T")
 Start = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, parameters and modes of a run, in the order of the kernels."""
 
-OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
+SINGLE_RUN_CODES = frozenset({"E308", "E309", "E310", "E330"})
 """Codes of errors that the numbers of a single run can cause; any other error would stop every run."""
 
 
@@ -292,7 +292,7 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
     if not ready.all():
         starts = [np.array(np.broadcast_to(block, (len(runs), block.shape[1]))) for block in starts]
         for k in np.flatnonzero(~ready).tolist():
-            numbers = attempted(int(runs[k]), functools.partial(_start, prepared, plan, points, k))
+            numbers = value_or_issue(int(runs[k]), functools.partial(_start, prepared, plan, points, k))
             if isinstance(numbers, RunIssue):
                 refused.append(numbers)
                 continue
@@ -337,14 +337,14 @@ def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarr
     return prepared.start_values(**_arguments(plan, point))
 
 
-def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
+def value_or_issue(run: int, function: Callable[[], T]) -> T | RunIssue:
     """Call a function; return its value, or an issue if the function refuses the values of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:
         return _refused(run, error.problems[0])
     except RunError as error:
-        if error.problem.code not in OF_A_RUN:
+        if error.problem.code not in SINGLE_RUN_CODES:
             raise
         return _refused(run, error.problem)
 
@@ -358,7 +358,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()
     for k, run in enumerate(runs.tolist()):
-        result = attempted(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
+        result = value_or_issue(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
         if isinstance(result, RunIssue):
             failures.append(result)
         elif result.failure is not None:

@@ -28,10 +28,10 @@ def ambiguous_guards(system: System, model: Model) -> list[Problem]:
         return []
     guards = {event.guard for group in several for event in group}
     written = {name: statement for statement in system.statements for name in statement.outs if name in guards}
-    return [_problem(pair, model) for group in several for pair in _same(group, written, system)]
+    return [_problem(pair, model) for group in several for pair in _conflicting_pairs(group, written, system)]
 
 
-def _same(
+def _conflicting_pairs(
     group: Sequence[LoweredTransition], written: dict[str, Statement], system: System
 ) -> Iterator[tuple[LoweredTransition, LoweredTransition]]:
     """Yield pairs of transitions with the same guard and different targets, the earlier one first."""

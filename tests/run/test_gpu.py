@@ -176,12 +176,12 @@ def test_auto_takes_a_gpu_with_fast_doubles_for_many_runs(plug):
 def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
     gpu = plug(StandIn())
     points = {"spring.stiffness": [20.0, 50.0]}
-    for given, why in (
-        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by your own function'),
-        ({"keep": {"a": last("spring.q")}, "executor": object()}, "executor= sends the runs"),
+    for given, why, cure in (
+        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by your own function', "measures"),
+        ({"keep": {"a": last("spring.q")}, "executor": object()}, "executor= sends the runs to other workers", "executor=None"),
     ):
         path = tmp_path / "runs.db"
-        with pytest.raises(RunError, match=rf"E289[\s\S]*{why}[\s\S]*try: device=None"):
+        with pytest.raises(RunError, match=rf"E289[\s\S]*{why}\n *try: {cure}[\s\S]*try: device=None"):
             sweep(oscillator, points, 1.0, store=path, device="cuda", **given)
         assert not path.exists() and not gpu.launched
     kept = sweep(oscillator, points, 1.0, keep={"mine": lambda result: 1.0}, device="auto")

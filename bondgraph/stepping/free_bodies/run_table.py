@@ -67,18 +67,18 @@ class FreeBodyRun:
     accuracy: Accuracy
     others: np.ndarray
     """Indices in x of states of elements other than free bodies."""
-    moved: Callable[[float, np.ndarray], np.ndarray]
+    prescribed_motion: Callable[[float, np.ndarray], np.ndarray]
     """Function of time and state that returns poses and twists (n, 13) of the bodies that are not free."""
     sources: np.ndarray
-    """Block and index of each value that `moved` returns, (2, 13 n); empty if the values are constant."""
+    """Block and index of each value that `prescribed_motion` returns, (2, 13 n); empty if the values are constant."""
     table: FieldTable = field(init=False)
 
     def __post_init__(self) -> None:
         solids = [solid for each in self.sets for solid in each.arranged.solids]
-        self.in_python = any(type(solid) not in KINDS for solid in solids)
+        self.has_python_shapes = any(type(solid) not in KINDS for solid in solids)
         program = self.bound.program
         kernels = [program.rates, *([program.outputs] if self.sources.size else [])]
-        self.by_hand = not all(kernel is not None and kernel.is_machine_code for kernel in kernels)
+        self.has_python_formulas = not all(kernel is not None and kernel.is_machine_code for kernel in kernels)
         counts = np.cumsum([0, *(len(each.arranged.solids) for each in self.sets)])
         self._sizes = {
             "states": len(self.x),
@@ -91,7 +91,7 @@ class FreeBodyRun:
             "outputs_count": 0 if program.outputs is None else int(program.outputs.n_out),
         }
         self._first_shape = counts
-        if self.accuracy.sleep > 0.0 and (self.in_python or self.by_hand):
+        if self.accuracy.sleep > 0.0 and (self.has_python_shapes or self.has_python_formulas):
             title = "bodies cannot sleep next to capsules, hulls or Python formulas"
             raise refusal("E486", title, "sleep=0", "balls and boxes instead of capsules and hulls", about=program.name)
         self._make(
@@ -124,7 +124,7 @@ class FreeBodyRun:
         arrays["other"][:] = self.others
         if self.sources.size:
             arrays["source_block"][:], arrays["source_index"][:] = self.sources
-        arrays["placement"][:] = self.moved(0.0, self.x).ravel()
+        arrays["placement"][:] = self.prescribed_motion(0.0, self.x).ravel()
         arrays["pose"][:free], arrays["momentum"][:free] = bodies.pose[:, 0], bodies.momentum[:, 0]
         arrays["centre"][: 3 * free], arrays["light"][:free] = bodies.centre.ravel(), 1.0 / bodies.mass
         arrays["inverse_inertia"][: 9 * free] = bodies.inverse[:, :3, :3].ravel()
@@ -185,7 +185,7 @@ class FreeBodyRun:
         self.table["h"] = h
         while True:
             _function("begin")(self.table.address)
-            status = self._search() if self.in_python else int(_function("find")(self.table.address))
+            status = self._search() if self.has_python_shapes else int(_function("find")(self.table.address))
             if status not in (tables.FULL, tables.PAIRS_FULL):
                 return self.pairs()
             self._grow(status)
@@ -211,7 +211,7 @@ class FreeBodyRun:
         return course[:taken], record[:taken]
 
     def _steps(self, steps: int) -> int:
-        if not (self.in_python or self.by_hand):
+        if not (self.has_python_shapes or self.has_python_formulas):
             return int(_function("advance", ctypes.c_int64)(self.table.address, steps))
         while self.table["taken"] < steps:
             status = self._step()
@@ -224,9 +224,9 @@ class FreeBodyRun:
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)
         if self.sources.size:
-            table.arrays["placement"][:] = self.moved(t, self.x).ravel()
+            table.arrays["placement"][:] = self.prescribed_motion(t, self.x).ravel()
         _function("begin")(address)
-        status = self._search() if self.in_python else int(_function("find")(address))
+        status = self._search() if self.has_python_shapes else int(_function("find")(address))
         if status != tables.DONE:
             return status
         _function("finish")(address)

@@ -13,7 +13,7 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
 
-def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
+def solve_regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
     sizes; return None if both fail.
 
