@@ -72,7 +72,7 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
 
 def jump_plans(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, a row of all `states` scalars; `changes` maps each jump to its new values by state."""
+    """Return a plan for each jump, which outputs all states (`states` scalars); `changes` maps it to new values by state."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
 

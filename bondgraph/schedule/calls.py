@@ -22,7 +22,7 @@ NUMBERS = "c"
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kernel: its inputs are `(INPUT, argument, component)`, its results are cut into `sizes`."""
+    """Kernel with inputs `(INPUT, argument, component)`, whose results are cut into `sizes`."""
 
     program: Listing
     sizes: tuple[int, ...]

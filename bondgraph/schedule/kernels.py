@@ -136,7 +136,7 @@ def trace_group(
     Parameters
     ----------
     steps : (operation, arguments, number of results); an argument is (-1, k), the group's argument k, or (step, result).
-    arguments : (True if it depends only on parameters, its shape).
+    arguments : for each, True if it depends only on parameters, and its shape.
     stores : (step, result) of each result of the group.
     """
     tape = Tape()

@@ -40,8 +40,8 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     """Schedule calls; `base` is the block of every value outside the workspace.
 
     A lane is a kernel together with the blocks of its arguments and results. A lane whose remaining calls are all ready goes
-    first, or else the lane with the longest critical path. A recurrence - calls of a lane that need only earlier calls of the
-    same lane - stays one batch, in order.
+    first, or else the lane with the longest critical path. A recurrence (calls of a lane that need only earlier calls of the
+    same lane) stays one batch, in order.
     """
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     users: list[list[int]] = [[] for _ in calls]

@@ -31,7 +31,7 @@ from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
-"""Names of the momentum of a velocity, and of the effort of an IC due to its position."""
+"""Suffixes of the names of an inertia's momentum, and of the effort of an IC due to its position."""
 
 
 def system_with_velocities(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:

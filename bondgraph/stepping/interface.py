@@ -339,7 +339,8 @@ class Stepper:
         initial: Mapping[str, Any] | None = None,
         progress: bool = True,
     ) -> Result:
-        """Run from 0 to t_end in steps of `step` (s), which also end at jumps and kinks of sources."""
+        """Run from 0 to t_end in steps of `step`, s, which also end at jumps and kinks of sources; a step without a solution ends
+        the run. Raises `ModelError` E501 for invalid times."""
         workspace, p = self._workspace(parameters, initial)
         return run_steps(self.steps, workspace, self._times(t_end, step, p), p, progress)
 

@@ -40,7 +40,7 @@ WITH_INERTIA = 'inertia="full": the element then acts with the velocities of the
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
-    """Return a problem for each unsupported element; `off` are automata that stay "off" in the steps."""
+    """Return a problem for each unsupported element; `off` holds the automata that do not switch in steps."""
     problems = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
     return [problem for problem in problems if problem is not None]
 
@@ -136,7 +136,7 @@ class Steps:
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """Constant modes in which the laws of contacts give no force."""
+    """Slot of a mode -> its constant state, in which the law of a contact gives no force."""
 
     @property
     def model(self) -> Model:
@@ -186,7 +186,7 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:
-    """Return the names of the normal force and of the friction force of a contact in results, N."""
+    """Return the names, in results, of the normal force and the friction force of a contact, N."""
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
 
 

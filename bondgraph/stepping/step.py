@@ -33,7 +33,7 @@ Motion = Callable[[float, float], Any]
 """Function of the start and the size of a step, s, that moves the state to which the function is bound."""
 
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
-"""Index of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
+"""Stages of the Runge-Kutta step: index of the time, distance of the next stage (in steps), and weight of the rates."""
 JUST_INSIDE = 1e-15
 """Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take their value inside the
 step."""
@@ -135,7 +135,7 @@ UNSETTLED, TOO_FAR = "unsettled", "too far"
 @dataclass(frozen=True)
 class StepSettings:
     friction: str
-    """"convex" or "coulomb"."""
+    """Friction law, "convex" or "coulomb"."""
     reach: float
     """Gap beyond which a contact is ignored, and largest displacement of a contact in one step, m."""
     candidates: Candidates | None = None

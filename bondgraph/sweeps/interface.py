@@ -78,7 +78,8 @@ def processors() -> int:
 
 @contextlib.contextmanager
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
-    """Yield the user's executor and leave it open, or by default yield a thread pool that ends with the context."""
+    """Yield the user's executor and leave it open, or by default a thread pool that ends with the context; raise E367 for a
+    class or an object without `submit`."""
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
@@ -201,8 +202,8 @@ def sweep(
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
     device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can execute the runs and there are
-        at least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it;
-        `Runs.device` names the device of each run.
+        at least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on the
+        device; `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;

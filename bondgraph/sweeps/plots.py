@@ -141,7 +141,7 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 
 
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
-    """Plot time series: one by one if a legend has space for them, else their median and percentile bands."""
+    """Plot time series: scalars of few runs one by one, others as their median and percentile bands."""
     entries = _entries(runs, column)
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]

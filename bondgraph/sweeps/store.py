@@ -391,7 +391,8 @@ class Column:
     Parameters
     ----------
     name : name of the column.
-    what, part : "varied" or "kept"; for a varied column, its part in the model.
+    what : "varied" or "kept".
+    part : "parameter" or "start value" for a varied column, else "".
     unit, shape : unit and shape of each entry; shape None if no run has returned it yet.
     text : True if entries are strings.
     over_time : True if entries are time series over the samples.

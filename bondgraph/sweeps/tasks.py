@@ -174,8 +174,8 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """String for comparing plans: each function appears under its name, but functions of `screwbond.models` under the names
-        in older files."""
+        """String that identifies the measure or function in a plan; functions of `screwbond.models` have their names in older
+        files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")

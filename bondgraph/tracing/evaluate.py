@@ -170,7 +170,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
 
 
 def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar], owners: Sequence[Unknown]) -> set[str]:
-    """Return the elements that own the unknowns w of the nonlinear parts of the equations."""
+    """Return the elements whose unknowns, among w, occur in nonlinear parts of the equations."""
     matrix, unknown = partials(residuals, w), {scalar.index: j for j, scalar in enumerate(w)}
     bent = {(i, unknown[k]): v for (i, _), v in matrix.items() for k in context.reached([v]) & unknown.keys()}
     jumping = {i for i, r in enumerate(residuals) if jumps(context.tape, [context.tape.scalar(r).index], set(unknown))}

@@ -45,7 +45,7 @@ def values_on_tape(system: System) -> Traced:
 
 
 def _completed(traced: Traced) -> Traced:
-    """Add all shapes and, after all other events, the events that end a run in modes without a solution."""
+    """Add all shapes and, after all other events, the events that end a run without a solution, or with several."""
     context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     indices, shrunk = system.places, context.sampled.shrunk

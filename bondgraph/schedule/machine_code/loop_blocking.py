@@ -139,7 +139,7 @@ _EDGE, _MAX_ENUMERATED = 16, 8
 
 @dataclass(frozen=True)
 class Carried:
-    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` ago."""
+    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` rounds ago."""
 
     writer: int
     column: int

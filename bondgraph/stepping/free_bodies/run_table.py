@@ -1,4 +1,4 @@
-"""Run of free bodies: the table for the machine code of its steps, with growing capacity, and steps in pages.
+"""Run of free bodies: the table for the machine code of its steps, whose capacity grows as needed.
 
 Contacts of capsules and hulls are found in Python, between the parts of a step; formulas without machine code are also evaluated
 there.
@@ -34,7 +34,7 @@ BODY_FIELDS = ("asleep", "quiet", "island", "held")
 class Accuracy:
     """Accuracy of impulses, and the speed, m/s, below which islands fall asleep.
 
-    In the last of at most `sweeps` sweeps, a relative velocity may change by `tolerance` times the largest relative velocity.
+    Sweeps end when no relative velocity changes by more than `tolerance` times the largest one, or after `sweeps` sweeps.
     """
 
     tolerance: float = 1e-4

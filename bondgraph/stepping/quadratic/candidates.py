@@ -42,7 +42,7 @@ def check_facets(facets: int | str, name: str) -> int | str:
 
 
 def directions(slips: int, facets: int | str) -> np.ndarray:
-    """Return facets e_j (facets, slips) for a number of slip directions; for the exact cone, the axes (slips, slips).
+    """Return facets e_j (facets, slips) for a number of slip directions; for an exact cone of two, the axes (2, 2).
 
     >>> directions(1, 8).tolist()
     [[1.0], [-1.0]]
@@ -71,7 +71,7 @@ class Cone:
     facets: np.ndarray
     """Facets (rows, slips), or, for the exact cone, the axes (2, 2), whose rows follow a row for the normal."""
     exact: bool
-    """True if the rows, the normal and the slips, form one second-order cone."""
+    """True if the rows, one for the normal and one for each slip, form a second-order cone."""
     slip: int
     """First row of the contact among the slips of all contacts."""
     along: tuple[int, ...] = ()

@@ -323,8 +323,8 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps, of which one that increases the residual is cut to a quarter; the
-    states are NaN if the residual stays too large."""
+    """Return states and impulses after damped Newton steps; a step that increases the residual is cut to a quarter. The states
+    are NaN if the residual stays too large."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

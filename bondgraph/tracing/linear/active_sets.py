@@ -57,7 +57,7 @@ from bondgraph.tracing.linear.indeterminate import (
     semidefinite_solver,
     solve_semidefinite,
 )
-from bondgraph.tracing.linear.self_stresses import SelfStresses, null_vector, reaction_steps, shared_without_circuits
+from bondgraph.tracing.linear.self_stresses import SelfStresses, least_norm_without_circuits, null_vector, reaction_steps
 from bondgraph.tracing.linear.solve import SingularSystem, magnitudes, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -130,7 +130,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     circuits = circuits_of(generic, gated, held.never | levels.rated, MAX_CIRCUITS if skew else FEW_CIRCUITS)
     if circuits is None and not skew:
-        least = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
+        least = least_norm_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
         if least is not None and _fits(context, entries, right, least[0], ()):
             return ActiveSetSolution(least[0], (), box_parts(context, entries, right, held, ideal.gates), least[1])
         circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS)

@@ -26,8 +26,8 @@ from screws.scalars import equal, where
 
 @dataclass(frozen=True)
 class BoxPart:
-    """Problem of a part: the layout of its values, and the values: entries, offsets, lower bounds, upper bounds, and 1 for each
-    active row, else 0."""
+    """Problem of a part, with the layout of its values: entries, offsets, lower bounds, upper bounds, and 1 for each active row,
+    else 0."""
 
     layout: BoxLayout
     scalars: tuple[Any, ...]

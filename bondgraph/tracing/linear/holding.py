@@ -157,8 +157,8 @@ class Levels:
 def levels_of(context: TracingContext, held: ActiveEquations, ideal: Ideal) -> Levels:
     """Separate active equations by their levels.
 
-    All count as one level if no unknown of level A0 acts on the rates, or if a vanishing quantity jumps with time or depends on
-    an unknown whose own equation is that of a rate.
+    All equations count as one level if no unknown of level A0 acts on the rates, or if a vanishing quantity jumps with time or
+    depends on an unknown whose own equation is that of a rate.
     """
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()

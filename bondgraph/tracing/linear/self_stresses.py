@@ -45,7 +45,7 @@ class SelfStresses:
     gates: Mapping[int, RowGate]
 
 
-def shared_without_circuits(
+def least_norm_without_circuits(
     context: TracingContext, held: ActiveEquations, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
 ) -> tuple[list[Any], SelfStresses] | None:
     """Return the solution of least norm in all modes and its self-stresses.

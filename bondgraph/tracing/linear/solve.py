@@ -99,7 +99,7 @@ def solve(
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
 ) -> list[Any]:
-    """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
+    """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if A is singular.
 
     Of the pivots that are large enough at all samples, the pivot with the least fill-in (Markowitz) is chosen; structural zeros
     cost nothing. The order of pivots is fixed in the code: where a pivot vanishes at run time, the result is not finite.
@@ -298,7 +298,7 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Fraction of the product of their row and column sizes below which entries count as rounding error and are ignored."""
+"""Fraction of the product of row and column size below which an entry counts as rounding error and is ignored."""
 
 _ROUNDS = 3
 

@@ -9,8 +9,8 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Offsets, after the cosines of all axes (3, 3), of the vector between the centres in the axes of the first and of the second
-box."""
+"""Offsets in the data of a pair: after the cosines of all axes (3, 3), the vector between the centres in the axes of the first
+box, and in those of the second."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
@@ -258,8 +258,8 @@ def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int,
 
 
 def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: float, reach: float) -> None:
-    """Add the nearest points of boxes that are nearest along none of the 15 directions, a corner and a box; or of two edges, if
-    the search for axes preferred a face with nearly the same gap."""
+    """Add the nearest points of two boxes if none of the 15 directions gives them: a corner and a point of a box, or points of
+    two edges if the search for axes preferred a face with nearly the same gap."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
     d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
     for s in range(8):

@@ -83,7 +83,8 @@ def begin_free(c: PileTable, b: int) -> None:
 
 @inline
 def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
-    """Return a component of the rate of the momentum about the body's origin when momenta are constant in the world."""
+    """Return a component of the rate of a body's angular momentum, about its origin in its own axes, if its momentum in the world
+    is constant."""
     # P_angular x spin + P_linear x v, where v = v_centre - spin x centre, and P_linear is along v_centre
     j, k = (i + 1) % 3, (i + 2) % 3
     centre = c.centre[b * 3 :]

@@ -13,7 +13,7 @@ from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL,
 
 MOST_POINTS = 17
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Magnitude of the other two components below which a direction counts as the normal of a face."""
+"""Largest deviation from 1 of a component of a unit vector that counts as the normal of a face."""
 
 
 def find_contacts(c: PileTable) -> int:
