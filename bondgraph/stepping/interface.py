@@ -301,7 +301,13 @@ def stepper(
         raise refusal("E501", f"reach cannot be {far!r}", "a positive length", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
         title = "steps with joints do not support rolling or spinning friction of collisions"
-        raise refusal("E487", title, "collisions(...) without it", "free_body_stepper(graph) for free bodies", about=model.name)
+        raise refusal(
+            "E487",
+            title,
+            "collisions(...) without rolling_friction and spinning_friction",
+            "free_body_stepper(graph) for free bodies",
+            about=model.name,
+        )
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)

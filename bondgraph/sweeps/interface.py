@@ -265,14 +265,14 @@ def _fill(
     before, begin = len(points) - len(remaining), time.perf_counter()
     columns = [Column.of(entry) for entry in store.header()["columns"]]
     shapes = {column.name: column.shape for column in columns if column.what == "kept" and column.shape is not None}
-    sent = dict[int, dict[str, np.ndarray]]()
+    points_by_first_run = dict[int, dict[str, np.ndarray]]()
     done = failed = 0
 
     on_gpu = plan if gpu is None else replace(plan, gpu=gpu.name)
 
     def points_of_runs(runs: np.ndarray) -> dict[str, np.ndarray]:
-        sent[int(runs[0])] = points.at(runs)
-        return sent[int(runs[0])]
+        points_by_first_run[int(runs[0])] = points.at(runs)
+        return points_by_first_run[int(runs[0])]
 
     def submit(to: Executor, runs: np.ndarray) -> Future[Chunk]:
         return to.submit(run_chunk, model, plan, runs, points_of_runs(runs))
@@ -283,7 +283,7 @@ def _fill(
             if shapes.setdefault(name, values.shape[1:]) != values.shape[1:]:
                 run = int(chunk.runs[0])
                 raise several_shapes(name, values.shape[1:], run, shapes[name], model.compiled.model.name)
-        store.add(chunk, sent.pop(int(chunk.runs[0])), shapes)
+        store.add(chunk, points_by_first_run.pop(int(chunk.runs[0])), shapes)
         done, failed = done + len(chunk.runs), failed + len(chunk.failures)
         note = f"{before + done} of {len(points)}, {speed(begin, done)}"
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))

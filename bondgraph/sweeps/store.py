@@ -5,9 +5,9 @@
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the run numbers as 8-byte integers; `failure` has failures, warnings, and the devices that executed the runs
-(unless all are the CPU), as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a
-value, because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
+The column `run` has the run numbers as 8-byte integers; `failure` has failures, warnings, and, if a GPU took part, the devices
+that executed the runs, as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a value,
+because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ class Store:
             cure = "free some space: the same call then continues with the stored runs"
             return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            why = f"the sweep has waited {_WAIT:g} s: {error}"
+            why = f"the file remained locked for up to {_WAIT:g} s: {error}"
             cures = ("the same call after the other program has ended", "a store for each sweep")
             return FileError(Problem("E553", f"another program is writing to {file}", (why,), (), cures))
         return None
@@ -339,7 +339,10 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
+        why, cures = (
+            f"{what} is missing or does not match its checksum",
+            ("an older copy of the file", "the same sweep into another file"),
+        )
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 

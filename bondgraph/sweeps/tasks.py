@@ -73,7 +73,7 @@ class SentModel:
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:
-    """Return the compiled model; raise E100 for anything else."""
+    """Return a model, or the result of a function that builds one, compiled; raise E100 for anything else."""
     if not isinstance(model, Compilable) and callable(model):
         built = model()
         if not isinstance(built, Compilable):

@@ -102,7 +102,8 @@ class Traced:
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
-    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` if an obstacle cannot be removed."""
+    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` if an obstacle cannot be removed, and
+    `Untraceable` for a formula that cannot be recorded."""
     system, inputs = context.system, context.inputs
     input_values = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)

@@ -104,7 +104,7 @@ class ActiveSetSolution:
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; return None if the equations of the active elements are not monotone."""
+    """Solve A w = b in all modes by one elimination; return None if it fails, as for equations that are not monotone."""
     held = active_equations(context, entries, right, ideal.gates)
     if held is None:
         return None

@@ -117,7 +117,7 @@ MAX_CASES = 16
 """Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of mode combinations of a part that are eliminated separately."""
+"""Number of mode combinations of a part above which one elimination for all modes (`active_sets`) is tried first."""
 
 MAX_SINGULAR_CASES = 256
 """Maximum number of mode combinations of a part that are searched for singular modes."""
