@@ -257,7 +257,6 @@ KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
 
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
-    """Return True if loops are better than straight-line code for these numbers of statements of each kind."""
     statements = sum(kinds.values())
     if statements < min(MIN_REPETITION * len(kinds), MIN_STATEMENTS):
         return False

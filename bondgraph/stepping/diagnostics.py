@@ -182,7 +182,6 @@ def _levers(rows: np.ndarray) -> np.ndarray:
 
 
 def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    """Describe a motion by the inertias whose contacts move furthest."""
     ways = np.abs(ray) * _levers(workspace.A)
     owners = list(dict.fromkeys(steps.layout.owners))
     by_owner = {owner: max(ways[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}

@@ -255,8 +255,6 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
 
 
 def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
-    """Return the routine of `Steps.works`, which computes quantities of the energy account in addition to the powers of the
-    system."""
     ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 

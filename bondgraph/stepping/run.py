@@ -79,7 +79,6 @@ class StepHistory:
         return float(lost), float(supplied), float(opening + normal @ rows.moved)
 
     def cut(self) -> None:
-        """Cut off the rows of steps that were not reached."""
         n = self.steps
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
         self.multipliers, self.along = self.multipliers[:n], self.along[:n]

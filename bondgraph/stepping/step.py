@@ -269,7 +269,6 @@ class StepWorkspace:
             self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(touching))])
 
     def bounds_with_slip(self, s: np.ndarray) -> np.ndarray:
-        """Return the lower bounds at slip lengths s of the contacts."""
         if self.pairs is None:
             return self.lower + self.slip_weights @ s
         lower, count, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
@@ -298,7 +297,6 @@ class StepWorkspace:
         return solution
 
     def _coulomb(self) -> ProgramSolution:
-        """Solve quadratic programs by fixed-point iteration until friction agrees with the slips."""
         s, search = self.s, None
         solution = self.solver.solve(self.H, self.f, self.A, self.bounds_with_slip(s))
         for count in range(1, 2 * MAX_PROGRAMS):

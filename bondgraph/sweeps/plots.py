@@ -24,8 +24,6 @@ BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 
 
 class Drawable(RunColumns, Protocol):
-    """Runs that can be drawn."""
-
     @property
     def name(self) -> str:
         """Name of the model."""

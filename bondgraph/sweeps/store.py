@@ -111,7 +111,6 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
@@ -426,8 +425,6 @@ class Column:
 
 
 class RunColumns(Protocol):
-    """Columns of runs."""
-
     @property
     def axes(self) -> tuple[tuple[str, int], ...]:
         """Names and counts of the axes."""

@@ -376,7 +376,6 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 
 
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
-    """Return E365 for a user function that returns arrays of several shapes."""
     title = f'"{name}" has shape {shape} in run {run}, but {others} in other runs'
     return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 

@@ -18,7 +18,6 @@ from bondgraph.tracing.on_tape.values import Untraceable, Values, carry_out, sha
 
 
 def ambiguous_guards(system: System, model: Model) -> list[Problem]:
-    """Report each state of an automaton from which two transitions with the same guard lead to different targets."""
     groups: dict[tuple[int, int], list[LoweredTransition]] = {}
     for event in system.events:
         if not event.found:

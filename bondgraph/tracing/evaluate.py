@@ -44,8 +44,6 @@ INITIAL_GUESS = 1e-3
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """All obstacles that a trace found in a system."""
-
     nonlinear: tuple[Loop, ...] = ()
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""

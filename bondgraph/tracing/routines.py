@@ -159,7 +159,6 @@ def trace_for_runs(
 
 
 def outputs_of(traced: Traced) -> dict[str, list[Any]]:
-    """Return the output scalars of every routine, by name."""
     context, system, values, m = traced.context, traced.context.system, traced.values, traced.context.inputs["m"]
 
     def states(changed: Iterable[tuple[str, str]]) -> list[Any]:

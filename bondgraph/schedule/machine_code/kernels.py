@@ -98,7 +98,6 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
 
 
 def copy_lines(schedule: Schedule) -> list[str]:
-    """Return the lines that first copy `copied_block` to the results, if the schedule has such a block."""
     if schedule.copied_block is None:
         return []
     return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]

@@ -82,7 +82,6 @@ class Roots:
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
-        """Return a root that is not repeated."""
         return Root(self.tape.scalar(time), self._once)
 
     def switch_times(self, position: int) -> list[Root]:

@@ -54,7 +54,6 @@ def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
 
 
 def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
-    """Return True if a matrix is singular at a sample."""
     return bool(np.any(singular_at(numbers, n)))
 
 

@@ -76,7 +76,6 @@ def after(c: PileTable, one: int, other: int, low: float, axis: int) -> bool:
 
 
 def sweep_along(c: PileTable, k: int, first: int, last: int, axis: int) -> int:
-    """Add the pairs of a set that overlap; return a status."""
     for i in range(first, last):
         one = c.sorted_bounds[i * 6 :]
         end, j = one[3 + axis], i + 1

@@ -17,7 +17,6 @@ FACE_NORMAL_TOLERANCE = 1e-9
 
 
 def find_contacts(c: PileTable) -> int:
-    """Find the contact points of all pairs; return a status."""
     c.contacts, c.too_many = 0, -1
     k, counted = 0, 0
     for i in range(c.pairs):
@@ -36,7 +35,6 @@ def find_contacts(c: PileTable) -> int:
 
 
 def search(c: PileTable, one: int, other: int) -> None:
-    """Add the contact points of a pair of shapes."""
     reach = c.reach[c.body[one]] + c.reach[c.body[other]]
     a, b = c.kind[one], c.kind[other]
     if a == BALL and b == BALL:

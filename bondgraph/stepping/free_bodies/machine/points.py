@@ -48,5 +48,4 @@ def axis_of(v: Reals) -> int:
 
 @inline
 def larger_of(v: Reals) -> float:
-    """Return the larger magnitude of the first two components."""
     return max(abs(v[0]), abs(v[1]))
