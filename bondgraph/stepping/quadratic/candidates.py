@@ -188,8 +188,8 @@ class Shapes:
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
             if len(pairs) > each.max_contacts:
-                title = f"{plural(len(pairs), 'candidate')} for contact are more than max_contacts={each.max_contacts}"
-                cures = ("a larger max_contacts=", f"a reach below {self.reach:g} m")
+                title = f"{plural(len(pairs), 'candidate')} for contact, more than max_contacts={each.max_contacts}"
+                cures = (f"collisions(..., max_contacts={2 * len(pairs)})", f"a reach below {self.reach:g} m")
                 raise refusal("E514", title, *cures, about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
             parts.append((numbers[pairs.body1], numbers[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))
