@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
 # What is compared to the letter, or tightly, with what other programs computed; machine code has the same bits on all processors.
-PORTABLE := tests/docs/test_gallery.py::test_a_diagram_is_what_the_code_draws tests/acceptance \
+PORTABLE := tests/docs/test_gallery.py::test_diagrams_equal_those_that_the_code_draws tests/acceptance \
   tests/export/test_text.py
 DISPATCHED = `$(BIN)/python -c "from numpy._core._multiarray_umath import __cpu_dispatch__ as d; print(*d)"`
 

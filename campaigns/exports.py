@@ -273,7 +273,7 @@ def in_node(job: Job) -> str:
 
 class Column(NamedTuple):
     title: str
-    judge: Callable[[Job], str]
+    compare: Callable[[Job], str]
     program: str = ""
     package: str = ""
 
@@ -294,7 +294,7 @@ COLUMNS: Mapping[str, Column] = {
 }
 
 
-def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
+def compare_model(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
     """Pass the method, states, steps and events of a model, and then the result of each column, to `tell`."""
     warnings.simplefilter("ignore")  # an exported run is as unreliable as the native run
     model = MODELS[name]
@@ -311,7 +311,7 @@ def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: C
             tell(word, str(value))
         for column in columns:
             try:
-                tell(column, COLUMNS[column].judge(job))
+                tell(column, COLUMNS[column].compare(job))
             except ModelError as error:
                 tell(column, f"{error.problems[0].code}: {'; '.join((error.problems[0].title, *error.problems[0].details))}")
             except Exception as error:  # whatever the check raises
@@ -320,7 +320,7 @@ def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: C
 
 def _in_process(pipe: Connection, name: str, columns: Sequence[str], compiler: str, runner: str) -> None:
     os.setsid()
-    judge(name, columns, compiler, runner, lambda *cell: pipe.send(cell))
+    compare_model(name, columns, compiler, runner, lambda *cell: pipe.send(cell))
     pipe.close()
 
 
@@ -412,7 +412,9 @@ def _kind(said: str) -> str:
     return short(said).partition(":")[0]
 
 
-def judged(names: Sequence[str], columns: Sequence[str], compiler: str, runner: str) -> Iterator[tuple[str, dict[str, str]]]:
+def compared_rows(
+    names: Sequence[str], columns: Sequence[str], compiler: str, runner: str
+) -> Iterator[tuple[str, dict[str, str]]]:
     progress = Progress(len(names), "models")
     for name in names:
         row = cells(name, columns, compiler, runner)
@@ -435,8 +437,8 @@ def main() -> int:
         print(COLUMNS[name].missing)
     found = dict[str, dict[str, str]]()
     for name in ("oscillator", "stiff"):  # so that every process inherits the solvers
-        judge(name, columns, asked.compiler, asked.runner, lambda *_: None)
-    for name, row in judged(asked.models or list(MODELS), columns, asked.compiler, asked.runner):
+        compare_model(name, columns, asked.compiler, asked.runner, lambda *_: None)
+    for name, row in compared_rows(asked.models or list(MODELS), columns, asked.compiler, asked.runner):
         found[name] = row
         print(f"| {name} | {' | '.join(row.get(word, ABSENT) for word in (*FACTS, *columns))} |", flush=True)
         if asked.write:

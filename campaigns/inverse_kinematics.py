@@ -14,7 +14,7 @@ import numpy as np
 from screwbond.models.chains import Tree, inverse_kinematics, link_pose
 from screwbond.models.robots import read_urdf
 
-from tests.models.robots.public_robots import Judge, public_urdf
+from tests.models.robots.public_robots import PinocchioRobot, public_urdf
 from tests.models.robots.test_public_robots import followed
 
 ROBOTS = (
@@ -48,26 +48,26 @@ def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def reached_by_pinocchio(
-    judge: Judge, follow: tuple[np.ndarray, np.ndarray], tree: Tree, link: str, goal: np.ndarray, starts: np.ndarray
+    reference: PinocchioRobot, follow: tuple[np.ndarray, np.ndarray], tree: Tree, link: str, goal: np.ndarray, starts: np.ndarray
 ) -> bool:
     """Return True if damped least squares (Wampler 1986) with clipped steps reaches the goal from one of the starts.
 
     `follow` : S and s, positions of all joints = S q + s.
     """
-    pin, model, data, frame = judge.pin, judge.model, judge.data, judge.frames[link]
+    pin, model, data, frame = reference.pin, reference.model, reference.data, reference.frames[link]
     S, s = follow
     lower, upper = tree.limits.T
     wanted = pin.SE3(goal)
     for start in starts:
         q = np.array(start)
         for _ in range(STEPS):
-            at = judge._coordinates(S @ q + s)
+            at = reference._coordinates(S @ q + s)
             pin.forwardKinematics(model, data, at)
             pin.updateFramePlacement(model, data, frame)
             error = pin.log(data.oMf[frame].actInv(wanted)).vector
             if np.linalg.norm(error) < TOLERANCE:
                 return True
-            J = pin.computeFrameJacobian(model, data, at, frame, pin.LOCAL)[:, judge.order] @ S
+            J = pin.computeFrameJacobian(model, data, at, frame, pin.LOCAL)[:, reference.order] @ S
             q = np.clip(q + J.T @ np.linalg.solve(J @ J.T + DAMPING * np.eye(6), error), lower, upper)
     return False
 
@@ -84,9 +84,9 @@ def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
     before = time.process_time()
     ours = inverse_kinematics(tree, link, goals, starts=STARTS, nearest=True).reached
     spent = time.process_time() - before
-    judge, follow = Judge(path.read_text(), names), followed(path.read_text(), names, list(robot.coordinates))
+    reference, follow = PinocchioRobot(path.read_text(), names), followed(path.read_text(), names, list(robot.coordinates))
     starts = np.vstack([np.clip(0.0, lower, upper), rng.uniform(lower, upper, (STARTS - 1, tree.freedoms))])
-    theirs = np.array([reached_by_pinocchio(judge, follow, tree, link, goal, starts) for goal in goals])
+    theirs = np.array([reached_by_pinocchio(reference, follow, tree, link, goal, starts) for goal in goals])
     return tree.name, link, int(ours.sum()), int(theirs.sum()), int((theirs & ~ours).sum()), f"{1e3 * spent / poses:.1f}"
 
 

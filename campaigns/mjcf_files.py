@@ -25,7 +25,7 @@ from screws.errors import plural
 SAMPLES = 3
 
 
-class Judge:
+class MujocoModel:
     """MuJoCo's model in the coordinates of a robot."""
 
     def __init__(self, robot: Robot, path: Path):
@@ -139,10 +139,10 @@ def _relative(own: np.ndarray, other: np.ndarray) -> float:
 
 def compare(robot: Robot, path: Path, rng: np.random.Generator) -> dict[str, float]:
     """Return the largest relative differences over some configurations."""
-    judge, worst = Judge(robot, path), dict[str, float]()
+    reference, worst = MujocoModel(robot, path), dict[str, float]()
     for _ in range(SAMPLES):
         q, v = rng.uniform(-1.0, 1.0, (2, robot.tree.freedoms))
-        for what, value in judge.differences(q, v).items():
+        for what, value in reference.differences(q, v).items():
             worst[what] = max(worst.get(what, 0.0), value)
     return worst
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.ideal.drawing import Case, smaller
-from campaigns.ideal.verdicts import FAMILIES, KINDS, Verdict, judged
+from campaigns.ideal.verdicts import FAMILIES, KINDS, Verdict, verdict_on
 from campaigns.processes import Progress
 
 LONGEST_WAIT = 1800.0
@@ -76,7 +76,7 @@ def apart(case: Case) -> Verdict:
 
 def _report(there: Any, case: Case) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
-    there.send(judged(case, limited=True))
+    there.send(verdict_on(case, limited=True))
     there.close()
 
 

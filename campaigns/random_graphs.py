@@ -19,7 +19,7 @@ import numpy as np
 
 from bondgraph import Graph
 from campaigns.graphs.smallest import smallest, written
-from campaigns.graphs.verdicts import Verdict, judged
+from campaigns.graphs.verdicts import Verdict, verdict_on
 from campaigns.graphs.widened import FEATURES, Drawn, widened
 from campaigns.processes import Progress, each
 
@@ -48,7 +48,7 @@ def trial(job: tuple[int, int]) -> Trial:
 
     def verdict_of(given: Graph) -> Verdict:
         numbers = np.random.default_rng([seed, number, 1])
-        return judged(Drawn(given, graph.base, graph.features, graph.linear), numbers)
+        return verdict_on(Drawn(given, graph.base, graph.features, graph.linear), numbers)
 
     verdict = verdict_of(graph.graph)
     shown = ""

@@ -83,7 +83,7 @@ def mended(text: bytes) -> bytes:
     return etree.tostring(root, encoding="utf-8")
 
 
-class Judge:
+class PinocchioTree:
     """Pinocchio's model in the coordinates of a robot."""
 
     def __init__(self, pin: Any, robot: Robot, text: bytes):
@@ -162,12 +162,12 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
     """Return a description of what agrees or differs, or why the results were not compared."""
     tree, rng, mass = robot.tree, np.random.default_rng(1), "M agrees" if robot.joints else "nothing moves"
     try:
-        judge = Judge(pin, robot, text)
+        reference = PinocchioTree(pin, robot, text)
         for _ in range(SAMPLES):
             q = rng.uniform(-1.0, 1.0, tree.freedoms)
-            judge.update(q)
+            reference.update(q)
             poses = [(link.name, np.asarray(link_pose(tree, k, q), dtype=float)) for k, link in enumerate(tree.links)]
-            others = [judge.pose(name) for name, _ in poses]
+            others = [reference.pose(name) for name, _ in poses]
             size = max(1.0, *(float(np.abs(other).max()) for other in others))
             for (name, own), other in zip(poses, others, strict=True):
                 if not np.abs(own - other).max() < TOLERANCE * size:
@@ -177,10 +177,10 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
             except ModelError as error:
                 codes = {problem.code for problem in error.problems}
                 mass = f"M refused ({', '.join(sorted(codes))})"
-                if "E538" in codes and np.all(np.any(np.abs(judge.M) > 0.0, axis=1)):
+                if "E538" in codes and np.all(np.any(np.abs(reference.M) > 0.0, axis=1)):
                     return "DIFFERENT M(q): Pinocchio's has no row of zeros"
             else:
-                if M.size and not np.abs(M - judge.M).max() <= TOLERANCE * np.abs(judge.M).max():
+                if M.size and not np.abs(M - reference.M).max() <= TOLERANCE * np.abs(reference.M).max():
                     return "DIFFERENT M(q)"
     except NotCompared as error:
         return f"not compared: {error}"

@@ -192,17 +192,17 @@ def _saved(graph: Graph) -> list[str]:
         return [] if error.problems[0].code == "E350" else [str(error)]
 
 
-def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
+def _lenient(compare: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
     """Return the differences from an independent reader, or none if that reader cannot read the file."""
     try:
-        return judge(text, read)
+        return compare(text, read)
     except (ScrewbondError, ArithmeticError, MemoryError):
         raise
     except Exception:
         return []
 
 
-def judged(form: str, text: str, read: Any) -> list[str]:
+def reading_differences(form: str, text: str, read: Any) -> list[str]:
     if form == "fmu":
         return _lenient(of_fmpy, text, read)
     graph = read.graph if form == "sbml" else read
@@ -245,7 +245,7 @@ def outcome(form: str, text: str) -> tuple[str, str]:
             warnings.simplefilter("error")
             read = READ[form](text)
             warnings.simplefilter("ignore")
-            if different := judged(form, text, read):
+            if different := reading_differences(form, text, read):
                 return "wrong", f"not the same: {', '.join(different[:8])}"
     except ScrewbondError as error:
         codes = re.findall(r"^\s*([EG]\d{3}) ", str(error), flags=re.MULTILINE)

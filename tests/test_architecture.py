@@ -113,7 +113,7 @@ def test_tests_meet_inner_modules_in_facades():
         assert name.startswith(("tests.inner.", OUTSIDER)) or not inner, f"{name} imports {inner}"
 
 
-def test_facades_hold_what_tests_use():
+def test_facades_export_exactly_what_tests_use():
     used, offered = set(), set()
     for path in files("tests"):
         for node in nodes(path, ast.ImportFrom):
@@ -208,7 +208,7 @@ def test_functions_take_few_arguments_by_place():
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_a_module_is_not_called_as_what_its_package_exports(package):
+def test_no_module_shares_a_name_with_an_export(package):
     """Otherwise `import package.name` would give the module, and `package.name` another object."""
     for name, path in modules(package).items():
         if path.name == "__init__.py":
@@ -311,7 +311,7 @@ def test_import_is_light():
     assert done.stderr == ""
 
 
-def test_no_test_is_judged_by_a_clock() -> None:
+def test_no_test_asserts_wall_time() -> None:
     """Work is counted in calls, as `benchmarks.front_end.calls` does, since processors differ and are shared."""
     clocks = {"process_time", "thread_time", "process_time_ns", "thread_time_ns", "timeit"}
     found = [
@@ -329,7 +329,7 @@ MACHINE_TYPES = "bondgraph/emit"
 """Package in which the kind of a value is its LLVM type itself."""
 
 
-def test_names_are_no_identity() -> None:
+def test_names_do_not_identify_objects() -> None:
     """Names and kinds are for people, so no code compares them or uses them as keys of dictionaries."""
     found = []
     for path in (*files("bondgraph"), *files("screws")):

@@ -54,7 +54,7 @@ def test_the_quick_form_prints_its_table(name, capsys, monkeypatch):
     assert found and re.search(r"^\S.*\n( {2}.*\n){2,}", printed, flags=re.MULTILINE), printed
 
 
-def test_all_together_run_each_with_what_the_command_was_given(monkeypatch, tmp_path):
+def test_running_all_benchmarks_passes_the_options_on(monkeypatch, tmp_path):
     given = {}
     monkeypatch.setattr(every, "MAINS", {name: lambda flags, name=name: given.update({name: flags}) for name in "ab"})
     assert every.main(["--quick", "--json", str(tmp_path / "figures.json")]) == {"a": {}, "b": {}}

@@ -155,7 +155,7 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
-def test_works_beside_models_of_the_user(environment, tmp_path, file):
+def test_a_user_package_called_models_still_works(environment, tmp_path, file):
     pytest.importorskip("matplotlib")
     python, site = environment
     (tmp_path / file).parent.mkdir(exist_ok=True)
@@ -181,7 +181,7 @@ def test_star_leaves_models_of_the_user(environment, tmp_path):
     assert run(environment[0], "script.py", folder=tmp_path) == "mine rigid_body\n"
 
 
-def test_a_line_in_a_folder_models_is_the_users_beside_an_installation(environment, tmp_path):
+def test_lines_in_a_user_folder_models_belong_to_the_user(environment, tmp_path):
     _, site = environment
     code = f"from bondgraph.errors import is_own_file; print(is_own_file({str(site / 'models' / 'robot.py')!r}))"
     assert run(environment[0], "-c", code, folder=tmp_path) == "False\n"

@@ -155,7 +155,7 @@ def revived(record: object) -> object:
     return pickle.loads(pickle.dumps(record))  # noqa: S301
 
 
-def test_results_keep_what_python_does_with_them() -> None:
+def test_results_keep_python_behaviour() -> None:
     result = spring().simulate(0.5, progress=False)
     for other in (copy.copy(result), copy.deepcopy(result), revived(result)):
         assert other.warnings == () and np.array_equal(other["m.p"], result["m.p"])

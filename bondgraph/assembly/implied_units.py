@@ -20,8 +20,8 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System
 from bondgraph.assembly.unit_scalars import DIMENSIONLESS, UnitScalar
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
-from bondgraph.model.units import Powers, blocks, entry_units, joined, powers, times, written
-from bondgraph.units import SYMBOLS
+from bondgraph.model.units import Powers, blocks, joined, powers, times, written
+from bondgraph.units import SYMBOLS, entry_units
 from bondgraph.units.conversions import PI
 
 PER_SECOND: Powers = {"s": Fraction(-1)}
@@ -75,7 +75,8 @@ class UnitEquations:
                 self.generic.update(self.entries(name))
             if name in system.conversions:  # statements read it in another unit
                 continue
-            for k, part in enumerate(entry_units(unit, shape) or ()):
+            units = entry_units(unit, shape)
+            for k, part in enumerate(() if units is None else units.flat):
                 if (exponents := powers(part)) is not None:
                     self.declared[self.first[name] + k] = exponents
 

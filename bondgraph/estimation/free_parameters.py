@@ -12,9 +12,9 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
 from bondgraph.model.arguments import names_of
-from bondgraph.model.units import entry_units
 from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
+from bondgraph.units import entry_units
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
 """Candidate steps for differences of start formulas, relative to a number; the longest step that changes no mode is halved and
@@ -80,8 +80,9 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
                 system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
-        units = entry_units(slot.unit, slot.shape) or [slot.unit] * slot.size
-        for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), units, strict=True)):
+        units = entry_units(slot.unit, slot.shape)
+        of_entries = [slot.unit] * slot.size if units is None else units.flat
+        for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), of_entries, strict=True)):
             index = slot.start + k
             is_state = slot.block == "x"
             rows.append((label, unit, (base, index - begin), -1 if is_state else index, index if is_state else -1))

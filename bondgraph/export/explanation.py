@@ -18,7 +18,6 @@ from bondgraph.export.paper.markup.as_latex import breakable
 from bondgraph.export.paper.notation.definitions import SIGNIFICANT, Functions, latex_parts
 from bondgraph.export.paper.notation.letters import letters_of
 from bondgraph.export.paper.notation.parts import parts_of
-from bondgraph.export.value_roles import solved_only
 from bondgraph.model.arguments import need_name
 from bondgraph.model.laws import Junction
 from bondgraph.model.ops import IDENTITY, NEGATE, SOUGHT, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
@@ -31,7 +30,7 @@ from bondgraph.run.results.values_at import check_instant, value_text
 @short_repr
 @dataclass(frozen=True)
 class Reason:
-    """One line: a value, its equation, the element that owns it, and the distance from the explained value."""
+    """Line of an explanation: a value, its equation, its element, and the number of steps from the explained value."""
 
     depth: int
     value: str
@@ -40,8 +39,9 @@ class Reason:
     equation: str = ""
     """LaTeX of the equation; "" if there is none."""
     source: str = ""
+    """Source of the equation in the literature; "" if there is none."""
     now: str = ""
-    """Value with its unit at the chosen time of a run."""
+    """Value with its unit at the chosen time of a run; "" without a run, and for parameters and matrices."""
 
 
 @short_repr
@@ -82,7 +82,7 @@ def explain(
     name : name of a value, as in a result: a state, a signal, the effort or flow of an element.
     depth : maximum number of steps to follow; None for all.
     through : also follow the rates of states that occur on the way.
-    at : a run and a time (s): each line shows the value there; for a vector, one magnitude for each unit.
+    at : a run and a time (s), to show the values there except constants and matrices; a vector as one magnitude for each unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.
@@ -143,15 +143,12 @@ def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Re
 
 
 class _Tracer:
-    """Tracer that follows each value to its equation once."""
-
     def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
         self.compiled, self.system, self.max_depth, self.through = compiled, system, max_depth, through
         self.writer = Writer(system, letters_of(system, parts, (), system.values), Functions(SIGNIFICANT))
         self.states = {state.name: state for state in system.states}
         self.unknown = {u.value: u for u in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))}
-        self.hidden = solved_only(system)
         self.seen: set[str] = set()
         x, _ = compiled.initial()
         self.start: Mapping[str, np.ndarray] = {name: x[slot.start : slot.stop] for name, slot in system.places.items()}

@@ -13,16 +13,16 @@ from bondgraph.export.forms.algebra.canonical import decimal, exact
 from bondgraph.export.forms.algebra.through_tape import expression_size
 from bondgraph.export.symbolic import symbol_of
 from bondgraph.export.symbols import dotted, text, value_latex
-from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only, updates_of
+from bondgraph.export.value_roles import balance_values, solver_values, tick_updates, transition_values
 from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, Choice, Constant, Gate
 from bondgraph.output.lazy import sympy
 from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    """Return the lines `left &= right` that determine the effort or flow of each dependent storage, constraint or switch.
+    """Return the lines `left &= right` that determine the unknown of each dependent storage, constraint or switch, by element.
 
-    A zero cubic stabiliser is omitted.
+    The cubic term of the stabilisation is omitted if its coefficient is zero.
     """
     producer = {out: s for s in system.statements for out in s.outs}
     lines_of: dict[str, list[str]] = {}
@@ -107,12 +107,12 @@ def right_side(system: System, statement: Statement) -> str:
         when = text(" or ".join(states[k] for k in statement.op.active))
         return rf"\begin{{cases}} {arguments[1]} & {arguments[0]} \text{{: }} {when} \\ 0 & \text{{else}} \end{{cases}}"
     if statement.op.latex:
-        return filled(statement.op.latex, arguments)
+        return fill_arguments(statement.op.latex, arguments)
     return rf"{text(statement.op.name)}({', '.join(arguments)})"
 
 
-def filled(formula: str, arguments: Sequence[str]) -> str:
-    """Replace #1, #2, ... in LaTeX by the letters of the arguments, in parentheses where needed; adjacent signs are merged."""
+def fill_arguments(formula: str, arguments: Sequence[str]) -> str:
+    """Replace #1, #2, ... in LaTeX by the letters of the arguments, with parentheses where needed, and merge adjacent signs."""
 
     def letter(match: re.Match[str]) -> str:
         argument = arguments[int(match[1]) - 1]
@@ -125,7 +125,7 @@ def filled(formula: str, arguments: Sequence[str]) -> str:
     return re.sub(r"#(\d+)", letter, formula).replace("+-", "-").replace("--", "+").removeprefix("+")
 
 
-def condition(system: System, statement: Statement) -> str:
+def condition_latex(system: System, statement: Statement) -> str:
     """Return LaTeX of a guard or reset; a short formula without its own LaTeX is written out by running it on symbols."""
     return right_side(system, statement) if statement.op.latex else _run_on_symbols(system, statement)
 
@@ -153,16 +153,16 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
 
 
 def latex(model: Compilable, *, powers: bool = False) -> str:
-    """Return an `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
+    """Return an `align*` environment: the statements and the equations of unknowns, by element, then transitions and rates.
 
-    For constraints and switches it contains the equations to solve, in which the constrained values vanish. With `powers`, it
-    also contains the energies and powers of the energy balance. A graph is compiled first; raises E100 for anything else.
+    Values that only transitions or solvers use have no line; energies and powers of the energy balance have lines only with
+    `powers`. A graph is compiled first; raises E100 for anything else.
     """
     return _aligned(compiled_form(model, "latex").system, powers)
 
 
 def _aligned(system: System, powers: bool) -> str:
-    hidden = of_transitions(system) | solved_only(system) | (set() if powers else ledger_only(system))
+    hidden = transition_values(system) | solver_values(system) | (set() if powers else balance_values(system))
     hidden |= {out for s in system.statements for out in s.outs if s.op is NEGATE and out == f"-{s.args[0]}"}
     hidden |= {state.rate for state in system.states if state.held}
     lines: list[str] = []
@@ -176,7 +176,7 @@ def _aligned(system: System, powers: bool) -> str:
         if shown:
             lines += [rf"\intertext{{\textbf{{{escape_latex(element)}}}}}", *shown]
     lines += _switches(system)
-    guesses, sampled = system.guesses, updates_of(system)
+    guesses, sampled = system.guesses, tick_updates(system)
     states = [state for state in system.states if state.name not in guesses]
     lines += [r"\intertext{\textbf{states}}"] if states else []
     for state in states:
@@ -204,7 +204,7 @@ def _switches(system: System) -> list[str]:
         goal = text("the run ends") if event.error else text(states[event.target])
         line = rf"&{text(states[event.source])} \to {goal}{_guard(system, producer, event)}"
         for state, value in event.resets:
-            after = condition(system, producer[value]) if value in producer else value_latex(system, value)
+            after = condition_latex(system, producer[value]) if value in producer else value_latex(system, value)
             line += rf",\quad {value_latex(system, state)} := {after}"
         for path in event.impact:
             flow = value_latex(system, system.resolve(f"{path}.h'"))
@@ -223,5 +223,5 @@ def _guard(system: System, producer: Mapping[str, Statement], event: LoweredTran
     guard = producer.get(event.guard)
     if guard is not None and isinstance(guard.op, Constant):
         return r" \text{ never by itself}"
-    written = condition(system, guard) if guard is not None else value_latex(system, event.guard)
+    written = condition_latex(system, guard) if guard is not None else value_latex(system, event.guard)
     return rf" \text{{ when }} {written} \text{{ rises through }} 0"

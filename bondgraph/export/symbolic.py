@@ -1,5 +1,4 @@
-"""SymPy statements: every statement as an equation between named symbols, without substitution; and SymPy forms of
-instructions."""
+"""SymPy equations of all statements between named symbols, without substitution, and SymPy forms of instructions."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ def _matrix(value: Any) -> Any:
 
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
-    """Return the SymPy form of each instruction, except conditions, whose form depends on the export."""
+    """Return the SymPy form of each instruction by its code, except conditions, whose form depends on the export."""
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

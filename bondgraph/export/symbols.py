@@ -8,7 +8,7 @@ from bondgraph.assembly.system import System
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.output.tex import GREEK, escape_latex
 
-LOCAL = {
+LOCAL_LETTERS = {
     "effort": "e",
     "flow": "f",
     "power": "P",
@@ -31,12 +31,12 @@ def value_latex(system: System, name: str) -> str:
     if name.startswith("-"):
         return "-" + value_latex(system, name[1:])
     if value is not None and value.symbol:
-        same = [other for other in system.values.values() if other.symbol == value.symbol]
-        return value.symbol if len(same) == 1 else _with_owner(value.symbol, name)
+        sharing = [other for other in system.values.values() if other.symbol == value.symbol]
+        return value.symbol if len(sharing) == 1 else _with_owner(value.symbol, name)
     path, _, local = name.rpartition(".")
     if ":" in local:
         bond, _, variable = name.rpartition(":")
-        return rf"{LOCAL.get(variable, variable)}_{{{text(bond)}}}"
+        return rf"{LOCAL_LETTERS.get(variable, variable)}_{{{text(bond)}}}"
     dot = local.endswith("'")
     local = local.removesuffix("'")
     letter, number = greek_or_letter(local)
@@ -45,9 +45,9 @@ def value_latex(system: System, name: str) -> str:
 
 
 def greek_or_letter(local: str) -> tuple[str, str]:
-    """Return the letter of a local name, and its index: "alpha1" is alpha with the index 1."""
-    if local in LOCAL:
-        return LOCAL[local], ""
+    """Return LaTeX of a local name without its index, and the index: (r"\\alpha", "1") for "alpha1"."""
+    if local in LOCAL_LETTERS:
+        return LOCAL_LETTERS[local], ""
     match = _NUMBERED.fullmatch(local)
     if match is None:
         return text(local), ""

@@ -6,8 +6,8 @@ from bondgraph.assembly.system import Clock, System
 from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 
-def solved_only(system: System) -> set[str]:
-    """Return values that only the equations of unknowns use, and residuals of algebraic loops."""
+def solver_values(system: System) -> set[str]:
+    """Return the names of values that only the equations of unknowns use, and of residuals of algebraic loops."""
     names = {name for u in system.implicit for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
     names |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
     producer = {out: s for s in system.statements for out in s.outs}
@@ -26,20 +26,20 @@ def solved_only(system: System) -> set[str]:
     return names | {name for name in inner if read_by[name] <= names}
 
 
-def of_transitions(system: System) -> set[str]:
-    """Return values that only guards and resets need, which are written with their transition."""
+def transition_values(system: System) -> set[str]:
+    """Return the names of values that only guards and resets need; they are written with their transition."""
     named = {event.guard for event in system.events} | {value for event in system.events for _, value in event.resets}
     return {name for name in named if ":" in name}
 
 
-def ledger_only(system: System) -> set[str]:
-    """Return energies and powers that only the energy balance uses."""
+def balance_values(system: System) -> set[str]:
+    """Return the names of energies and powers that only the energy balance uses."""
     ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
     return ledger - read - {s.rate for s in system.states}
 
 
-def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
+def tick_updates(system: System) -> dict[str, tuple[str, Clock]]:
     """Return the value after a tick and the clock of each state that changes only at ticks."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

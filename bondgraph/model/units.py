@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.units import entry_units
+
 Powers = Mapping[str, Fraction]
 """Symbols of a unit with their powers."""
 
@@ -66,23 +68,6 @@ def joined(units: Sequence[str]) -> str:
 def is_pose(unit: str, count: int) -> bool:
     """Return True for the unit of a pose: seven components of two units, a quaternion before a position."""
     return (len(parts(unit)), count) == (2, 7)
-
-
-def entry_units(unit: str, shape: tuple[int, ...]) -> list[str] | None:
-    """Return the unit of each entry of an array, row by row; None if the unit does not match the shape.
-
-    Semicolons separate the units of rows. The constant zeros of a pose (4, 4) have an unknown unit.
-    """
-    if (unit, shape) == ("1, m", (4, 4)):
-        return ["1", "1", "1", "m"] * 3 + ["", "", "", "1"]
-    if len(shape) == 2:
-        rows = unit.split("; ")
-        units = [entry_units(row, shape[1:]) or [""] * shape[1] for row in rows]
-        return None if shape[0] % len(rows) else [entry for row in units for entry in row * (shape[0] // len(rows))]
-    count, named = math.prod(shape), parts(unit)
-    if is_pose(unit, count):
-        return [named[0]] * 4 + [named[1]] * 3
-    return None if count % len(named) else [part for part in named for _ in range(count // len(named))]
 
 
 def _common(over: list[str], under: list[str], entries: np.ndarray) -> str:

@@ -20,7 +20,7 @@ from bondgraph.render import glyphs
 from bondgraph.render.labels import BOND_LABEL_SIZE as LABEL
 from bondgraph.render.labels import Label, Rectangle, Texts, captions, letters_of, title_rectangle
 from bondgraph.render.labels import labels as bond_labels
-from bondgraph.render.layout.layout import automatic, placed
+from bondgraph.render.layout.layout import automatic_centres, centres_from_positions
 from bondgraph.render.layout.line import Route, straight
 from bondgraph.render.layout.parts import canonical
 from bondgraph.render.layout.routes import routes
@@ -38,7 +38,7 @@ class Sign:
     """Symbol of a diagram: its meaning, and the function that draws it at (x, y) px."""
 
     words: str
-    drawn: Callable[[Route, float, float, Palette], str]
+    draw: Callable[[Route, float, float, Palette], str]
 
 
 def _vector(route: Route, x: float, y: float, palette: Palette) -> str:
@@ -64,12 +64,12 @@ def _derivative(route: Route, x: float, y: float, palette: Palette) -> str:
 
 def _switch(route: Route, x: float, y: float, palette: Palette) -> str:
     style = f'fill="{palette.switched}" stroke="{palette.switch}" stroke-width="1.3" stroke-dasharray="4 3"'
-    return glyphs.rounded(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
+    return glyphs.rounded_rectangle(x + 3, y - 8, x + GLYPH - 3, y + 8, 5, style)
 
 
 def _folded(route: Route, x: float, y: float, palette: Palette) -> str:
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.2"'
-    return glyphs.rounded(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
+    return glyphs.rounded_rectangle(x + 3, y - 7, x + GLYPH - 3, y + 7, 4, style)
 
 
 SIGNS = {
@@ -97,7 +97,7 @@ def legend_lines(kinds: set[str], left: float, top: float, width: float, palette
         if x > left and x + advance - 18 > left + width:
             x, y = left, y + LINE
         start, end = np.array([x, y]), np.array([x + GLYPH - 2, y])
-        parts.append(sign.drawn(straight(start, end), x, y, palette))
+        parts.append(sign.draw(straight(start, end), x, y, palette))
         parts.append(glyphs.text(x + GLYPH + 8, y, sign.words, LEGEND_SIZE, palette.muted, "start"))
         x += advance
     return f'<g class="legend" fill="none" stroke-linecap="round">{"".join(parts)}</g>', y + LINE / 2 - top
@@ -168,9 +168,9 @@ def diagram(
 
     A graph need not be compiled; with a causality conflict, it is drawn without strokes.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; the automatic layout of all other
-    elements is shifted to fit them. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their
-    outer bonds and signals attach; if only elements inside have positions, the box is in their middle. By default, nested graphs
-    with an icon are folded, and in a model of more than 60 nodes other nested graphs as well, innermost first. Nested graphs in
+    elements is shifted to fit them. `folded` names nested graphs (or is "all") that are drawn as single boxes, at which their
+    external bonds and signals end; if only elements inside have positions, the box is in their middle. By default, nested graphs
+    with an icon are folded and, if more than 60 nodes remain, other nested graphs, innermost first. Nested graphs in
     `unfolded` stay open.
 
     | option | what it does |
@@ -200,7 +200,7 @@ def diagram(
     palette = palette_of(colours, model.name)
     drawn = canonical(sketch(model, folded, unfolded, values))
     texts = _texts(model, drawn, labels)
-    where = placed(drawn, positions) if positions else automatic(drawn)
+    where = centres_from_positions(drawn, positions) if positions else automatic_centres(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
     letters = bond_labels(drawn, where, lines, texts)
@@ -219,7 +219,7 @@ def diagram(
     )
     height += rows
     heading = [glyphs.text(MARGIN, 26, head, 16, palette.ink, "start", 'font-weight="600" class="title"')] if head else []
-    known_as = escape(glyphs.drawable(head or model.name), quote=False)
+    known_as = escape(glyphs.xml_text(head or model.name), quote=False)
     svg = "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -237,7 +237,7 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and missing bonds."""
+    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and unknown bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
@@ -304,7 +304,7 @@ def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...], pal
         style = f'fill="{palette.of_box(box.path.count("."))}" stroke="{palette.box_edge}" stroke-width="1"'
         room = title_rectangle(box.title, frames[i], lines)
         title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
-        outline = glyphs.rounded(left, top, right, bottom, 10, style)
+        outline = glyphs.rounded_rectangle(left, top, right, bottom, 10, style)
         parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')
     return parts
 

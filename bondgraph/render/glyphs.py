@@ -18,7 +18,7 @@ from bondgraph.render.sketch import (
     NAME_SIZE,
     VALUE_LINE,
     VALUE_SIZE,
-    Mark,
+    SketchNode,
     text_width,
 )
 
@@ -34,21 +34,21 @@ def flow_side(along: np.ndarray) -> np.ndarray:
     return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
 
 
-def drawable(text: str) -> str:
-    """Replace the characters that XML does not allow."""
+def xml_text(text: str) -> str:
+    """Replace the characters that XML does not allow by U+FFFD."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 def attributes(name: str, attribute: str = "data-name") -> str:
     """Return a user's name as an attribute of an SVG group, such as `data-bond`."""
-    return f'{attribute}="{escape(drawable(name), quote=True)}"'
+    return f'{attribute}="{escape(xml_text(name), quote=True)}"'
 
 
 def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
     """Return one line of text whose middle is at height y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
-        f"{' ' + extra if extra else ''}>{escape(drawable(content), quote=False)}</text>"
+        f"{' ' + extra if extra else ''}>{escape(xml_text(content), quote=False)}</text>"
     )
 
 
@@ -66,8 +66,7 @@ def _curve(route: Route) -> str:
 
 
 def flow_hand(route: Route) -> float:
-    """Return 1 if the flow side of a bond is to the right of its direction, -1 if to the left; the side is constant along the
-    bond."""
+    """Return 1 if the flow side of a bond is to the right of its direction in the middle, -1 if it is to the left."""
     along = route.direction(route.middle)
     return 1.0 if dot(flow_side(along), np.array([-along[1], along[0]])) > 0 else -1.0
 
@@ -104,18 +103,22 @@ def signal_line(route: Route, palette: Palette) -> str:
     )
 
 
-def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
+def rounded_rectangle(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
-def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | None, derivative: bool, palette: Palette) -> str:
-    """Return an element's kind and name, or a junction's digit with its name near it."""
+def node_text(
+    node: SketchNode, x: float, y: float, caption: tuple[float, float] | None, derivative: bool, palette: Palette
+) -> str:
+    """Return the SVG of a node centred at (x, y); `caption` is the centre of a junction's name."""
     bold = 'font-weight="700"'
     parts = []
     if node.shape in ("junction", "switch"):
         if node.shape == "switch":
             style = f'fill="{palette.switched}" stroke="{palette.switch}" stroke-width="1.4" stroke-dasharray="4 3"'
-            parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style))
+            parts.append(
+                rounded_rectangle(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 6, style)
+            )
             italic = 'font-style="italic" class="automaton"'
             parts.append(text(x, y + 14, node.note, LABEL_SIZE - 0.5, palette.switch, extra=italic))
             y -= 7
@@ -133,7 +136,9 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
         dash = ' stroke-dasharray="4 3"' if node.shape == "automaton" else ""
         colour = palette.switch if dash else palette.signal
         style = f'fill="{palette.block}" stroke="{colour}" stroke-width="1.1"{dash}'
-        parts.append(rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style))
+        parts.append(
+            rounded_rectangle(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 5, style)
+        )
         return "".join([*parts, text(x, core, node.label, LABEL_SIZE, palette.muted), values])
     if node.shape == "folded":
         return _folded(node, x, y, palette)
@@ -170,9 +175,9 @@ def icon(path: str, x: float, y: float, colour: str) -> str:
     return f'<path d="{" ".join(steps)}" {style} class="icon"/>'
 
 
-def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
+def _folded(node: SketchNode, x: float, y: float, palette: Palette) -> str:
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
-    outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
+    outline = rounded_rectangle(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
     if node.icon:
         title = text(x, y + node.half_height - 11, node.label, NAME_SIZE, palette.ink, extra='font-weight="600"')
         return outline + title + icon(node.icon, x, y - node.half_height + ICON_SIZE / 2 + 5, palette.ink)

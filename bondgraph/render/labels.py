@@ -12,13 +12,13 @@ from bondgraph.model.model import Bond
 from bondgraph.render.glyphs import BARB_OUT, STROKE_HALF, flow_side
 from bondgraph.render.layout.line import Route
 from bondgraph.render.layout.spacing import NAME_GAP
-from bondgraph.render.sketch import LABEL_SIZE, Mark, Sketch, text_width
+from bondgraph.render.sketch import LABEL_SIZE, Sketch, SketchNode, text_width
 
 BOND_LABEL_SIZE = 10.5
 """Font size, px."""
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
-SHORT = 24.0
+MAX_SHORT_WIDTH = 24.0
 """Largest width of a label that stays clear of the barb of its half arrow, px."""
 INTERACTION_DISTANCE = 30.0
 """Distance above which a line does not affect the labels of a bond, px."""
@@ -65,8 +65,8 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each bond, with little overlap: the dimension of a vector bond, on the effort side if there is
-    space; its `texts`, by the name of the bond, on the effort and flow sides; and the names of ports at its ends."""
+    """Return the labels of each bond by the index of its edge, with little overlap. The labels are its dimension, if above 1,
+    its `texts` (found by its name) on the effort and flow sides, and the names of ports at its ends."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
@@ -74,7 +74,7 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
         if edge.bond is None:
             continue
         choices = list(_choices(edge.bond, line, texts.get(edge.bond.name, ("", ""))))
-        nearby = [other.points for i, other in enumerate(lines) if i != k and _meet(line, other)]
+        nearby = [other.points for i, other in enumerate(lines) if i != k and _are_near(line, other)]
         points = np.concatenate(nearby or [np.zeros((0, 2))])
         placed: list[Label] = []
         for group in (choices, *(list(_beside_the_end(name, line, head)) for head, name in enumerate(edge.ports) if name)):
@@ -94,7 +94,7 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
             yield [Label("port", words, *_next_to(end + distance * along, hand * side, words))]
 
 
-def _meet(line: Route, other: Route) -> bool:
+def _are_near(line: Route, other: Route) -> bool:
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -105,7 +105,7 @@ def _meet(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
-    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and labels."""
+    """Return the cost of a label's overlaps with points of all lines, its own bond included, and with nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
@@ -129,7 +129,7 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
     side, middle = flow_side(along), line.at(np.array([s]))[0]
     dimension = [str(bond.dimension)] if bond.dimension > 1 else []
     if not any(texts):
-        return [Label("dimension", words, *_plain(middle - hand * 9.5 * side)) for words in dimension]
+        return [Label("dimension", words, *_pair(middle - hand * 9.5 * side)) for words in dimension]
     back = along * (8.0 if dimension else 0.0)
     variables = [
         Label(kind, words, *_next_to(middle - back + (hand * _past_the_barb(kind, words)) * side, hand * side, words))
@@ -140,17 +140,12 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
 
 
 def _past_the_barb(kind: str, words: str) -> float:
-    """Return the additional distance of a label that is long enough to reach the barb of the half arrow."""
-    return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > SHORT else 0.0
+    return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > MAX_SHORT_WIDTH else 0.0
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
-    return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
-
-
-def _plain(point: np.ndarray) -> tuple[float, float]:
-    return float(point[0]), float(point[1])
+    return _pair(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
 
 HEIGHT = LABEL_SIZE + 2.0
@@ -167,8 +162,8 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return the centre (x, y) of each node's name, clear of box `frames` and `occupied` rectangles, and below its node if
-    possible."""
+    """Return the centre (x, y) of each junction's name, by the index of its node. Names are near their nodes, below if possible,
+    and clear of lines, nodes, titles of boxes and `occupied` rectangles; `frames` are the rectangles of the boxes."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])
@@ -209,12 +204,12 @@ def _across(lines: Sequence[Route]) -> np.ndarray:
     ).reshape(-1, 2)
 
 
-def _body(node: Mark, centre: np.ndarray) -> Rectangle:
+def _body(node: SketchNode, centre: np.ndarray) -> Rectangle:
     x, y = float(centre[0]), float(centre[1])
     return x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height
 
 
-def _candidates(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
+def _candidates(node: SketchNode, centre: np.ndarray) -> list[tuple[float, float]]:
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
@@ -234,7 +229,7 @@ def _pair(point: np.ndarray) -> tuple[float, float]:
 
 
 def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap rectangles (k, 4), else 0."""
+    """Return overlaps (n, k) of rectangles (n, 4) with rectangles (k, 4): 0 if none, else 1 or more, by their size."""
     low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
     width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
     area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0

@@ -19,9 +19,9 @@ POINTS = 0.75
 SHARPNESS = 2.0
 """PNG pixels per px."""
 PRINT_FONT = "DejaVu Sans"
-"""Last font that the SVG names; Matplotlib includes it, so the picture is the same everywhere."""
-NARROWER = {"normal": 0.90, "bold": 0.84}
-"""Scale of this font: its letters are wider than those of Helvetica, for which the picture was laid out."""
+"""Font of PDF and PNG; Matplotlib includes it, so the picture is the same everywhere."""
+FONT_SCALES = {"normal": 0.90, "bold": 0.84}
+"""Scale of `PRINT_FONT`, whose letters are wider than those of Helvetica, for which the picture is laid out."""
 
 
 def paint(svg: str, path: Path, title: str) -> None:
@@ -81,7 +81,7 @@ def _write(axes: Any, text: Lettering, order: int) -> None:
     axes.text(
         *text.at,
         text.words,
-        fontsize=float(style["font-size"]) * POINTS * NARROWER[weight],
+        fontsize=float(style["font-size"]) * POINTS * FONT_SCALES[weight],
         color=style["fill"],
         fontweight=weight,
         ha={"start": "left", "middle": "center", "end": "right"}[style["text-anchor"]],
@@ -92,8 +92,8 @@ def _write(axes: Any, text: Lettering, order: int) -> None:
     )
 
 
-NARROWER_BY_LATEX = {"normal": 0.95, "bold": 0.90}
-"""Scale of the letters: Computer Modern's sans serif is wider than Helvetica, for which the picture was laid out."""
+LATEX_FONT_SCALES = {"normal": 0.95, "bold": 0.90}
+"""Scale of Computer Modern's sans serif, which is wider than Helvetica, for which the picture is laid out."""
 
 
 def tikz(svg: str) -> str:
@@ -152,7 +152,7 @@ def _style(style: Mapping[str, str]) -> list[str]:
 
 
 def _lettering(text: Lettering) -> str:
-    size = float(text.style["font-size"]) * POINTS * NARROWER_BY_LATEX["bold" if text.bold else "normal"]
+    size = float(text.style["font-size"]) * POINTS * LATEX_FONT_SCALES["bold" if text.bold else "normal"]
     anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
     face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")
     font = rf"\sffamily{face}\fontsize{{{size:.1f}bp}}{{{size:.1f}bp}}\selectfont"

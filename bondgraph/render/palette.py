@@ -24,7 +24,7 @@ class Palette:
     loss: str = "#a8501c"
     source: str = "#2f7a43"
     muted: str = "#5b6b7d"
-    """Names of junctions, dimensions, the legend."""
+    """Secondary text: names of junctions, dimensions, values, titles of boxes, the legend."""
     ground: str = "#ffffff"
     block: str = "#ffffff"
     """Fill of blocks and automata."""
@@ -71,7 +71,7 @@ def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
         if unknown:
             title = f'no part of a diagram is called "{unknown[0]}"'
         else:
-            title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is not a colour'
+            title = f'"{wrong[0]}" is given {colours[wrong[0]]!r}, which is not a colour of the form #rrggbb'
     else:
         title = f"colours are given as a {type(colours).__name__}"
     cures = ('colours="black"', f'colours={{"stroke": "#c8374b"}}, with names among {", ".join(_ROLES)}')

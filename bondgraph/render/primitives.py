@@ -1,6 +1,6 @@
 """Drawing primitives: outlines and lines of text in the SVG of a diagram, from back to front.
 
-They are read only from the SVG of `glyphs`: shifted groups, rectangles, paths of straight lines and parabolas, and text.
+Only the SVG that `glyphs` writes is understood: shifted groups, rectangles, paths of straight lines and parabolas, and text.
 """
 
 from __future__ import annotations

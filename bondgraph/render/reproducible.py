@@ -24,7 +24,7 @@ def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def product(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return matrix (n, k) times columns (k, m), summed in order."""
+    """Return matrix (n, k) times columns (k, m), without BLAS."""
     return np.stack([(matrix * column).sum(axis=1) for column in columns.T], axis=1)
 
 
@@ -40,16 +40,15 @@ def inverse(matrix: np.ndarray) -> np.ndarray:
 
 
 def geometric(first: float, last: float, count: int) -> list[float]:
-    """Return `count` numbers from first to last in geometric progression, computed with decimal logarithms, which are identical
-    on every platform."""
+    """Return `count` numbers from first to last in geometric progression, computed by the module `decimal`, whose results are
+    identical on every platform."""
     with decimal.localcontext(decimal.Context(prec=25)):
         ratio = (decimal.Decimal(last) / decimal.Decimal(first)).ln() / max(count - 1, 1)
         return [float(decimal.Decimal(first) * (k * ratio).exp()) for k in range(count)]
 
 
 class Noise:
-    """Random numbers that Python reproduces for a seed on every machine and in every version; NumPy generates many in one
-    call."""
+    """Random numbers of a seed, identical on every machine and in every version of Python and NumPy."""
 
     def __init__(self, seed: int):
         self._random = RandomState([seed])  # the same numbers as `random.Random(seed)` gives

@@ -119,7 +119,7 @@ VALUE_LINE = 13.0
 
 
 @dataclass(frozen=True)
-class Mark:
+class SketchNode:
     """Drawn node, with half sizes in px; `below` is the width of a name below it."""
 
     name: str
@@ -170,11 +170,11 @@ class Box:
 @dataclass(frozen=True)
 class Sketch:
     name: str
-    nodes: tuple[Mark, ...]
+    nodes: tuple[SketchNode, ...]
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
     inside: Mapping[str, str] = field(default_factory=dict)
-    """Folded graph that is drawn for each hidden element or automaton."""
+    """Hidden element or automaton -> the folded graph that is drawn for it."""
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Return the paths of the boxes around a node, outermost first."""
@@ -217,7 +217,7 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
             switches[path] = len(nodes)
             group, _, label = path.rpartition(".")
             half = text_width(label, LABEL_SIZE) / 2 + 8
-            nodes.append(Mark(path, "automaton", "", label, group, half, 12.0))
+            nodes.append(SketchNode(path, "automaton", "", label, group, half, 12.0))
     index_of = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     index_of |= {port: index_of[path] for port, path in heat.items()}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
@@ -253,10 +253,10 @@ def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[st
 
 
 def _fold(
-    nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
-) -> tuple[list[Mark], list[Edge]]:
+    nodes: list[SketchNode], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
+) -> tuple[list[SketchNode], list[Edge]]:
     """Replace each folded graph by a node at the index of its first element, and drop edges inside it."""
-    drawn: list[Mark] = []
+    drawn: list[SketchNode] = []
     new: dict[str, int] = {}
     for node in nodes:
         name = within.get(node.name, node.name)
@@ -269,14 +269,14 @@ def _fold(
     return drawn, list(dict.fromkeys(kept))
 
 
-def _folded(path: str, count: int, icon: str) -> Mark:
+def _folded(path: str, count: int, icon: str) -> SketchNode:
     group, _, label = path.rpartition(".")
     if icon:
         half = max(text_width(label, NAME_SIZE) * 1.06, ICON_SIZE) / 2 + 10
-        return Mark(path, "folded", "", label, group, half, ICON_SIZE / 2 + 14.0, icon=icon)
+        return SketchNode(path, "folded", "", label, group, half, ICON_SIZE / 2 + 14.0, icon=icon)
     note = plural(count, "element")
     half = max(text_width(label, NAME_SIZE) * 1.06, text_width(note, LABEL_SIZE - 1.0)) / 2 + 14
-    return Mark(path, "folded", "", label, group, half, 23.0, note=note)
+    return SketchNode(path, "folded", "", label, group, half, 23.0, note=note)
 
 
 def _signals(
@@ -300,7 +300,7 @@ def _signals(
             yield source, reader
 
 
-def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
+def _node(path: str, element: Element, values: tuple[str, ...]) -> SketchNode:
     group, _, label = path.rpartition(".")
     law = element.law
     if isinstance(law, Junction):
@@ -308,17 +308,19 @@ def _node(path: str, element: Element, values: tuple[str, ...]) -> Mark:
         if law.automaton:
             note = law.automaton.rpartition(".")[2]
             half = max(25.0, text_width(note, LABEL_SIZE) / 2 + 6)
-            return Mark(path, "switch", element.kind, label, group, half, 24.0, below, note)
-        return Mark(path, "junction", element.kind, label, group, 11.0, 13.0, below)
+            return SketchNode(path, "switch", element.kind, label, group, half, 24.0, below, note)
+        return SketchNode(path, "junction", element.kind, label, group, 11.0, 13.0, below)
     value_width = max((text_width(line, VALUE_SIZE) for line in values), default=0.0) / 2
     more = VALUE_LINE / 2 * len(values) + (ICON_SIZE / 2 if element.icon else 0.0)
     if isinstance(law, SignalBlock):
         half = max(text_width(label, LABEL_SIZE) / 2, value_width) + 9
-        return Mark(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
+        return SketchNode(path, "block", element.kind, label, group, half, 13.0 + more, values=values)
     letters = "RS" if element.heat and isinstance(law, Resistor) else element.kind
     kind, name = text_width(letters, KIND_SIZE), text_width(label, NAME_SIZE)
     if name > 62:
         half = max(kind / 2, name / 2, value_width) + 2
-        return Mark(path, "element", letters, label, group, half, 16.0 + more, stacked=True, values=values, icon=element.icon)
+        return SketchNode(
+            path, "element", letters, label, group, half, 16.0 + more, stacked=True, values=values, icon=element.icon
+        )
     half = max((kind + 9 + name) / 2, value_width) + 2
-    return Mark(path, "element", letters, label, group, half, 10.0 + more, values=values, icon=element.icon)
+    return SketchNode(path, "element", letters, label, group, half, 10.0 + more, values=values, icon=element.icon)

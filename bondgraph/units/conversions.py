@@ -69,42 +69,49 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
 
 @functools.lru_cache(maxsize=4096)
 def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: frozenset[str]) -> Any:
-    over, under = _components(declared, shape), _components(expected, shape)
-    several = [text for text in (declared, expected) if "," in text or ";" in text]
-    if not several:
+    if not _has_several(declared) and not _has_several(expected):
         return _of_one(declared, expected, bases)
+    over, under = entry_units(declared, shape), entry_units(expected, shape)
     if over is None or (under is None and expected):
         return _whole(declared, expected, bases)
     pairs = [(a, b) for a, b in np.broadcast(over, "" if under is None else under)]
     table = {pair: _of_one(*pair, bases) for pair in dict.fromkeys(pairs)}
     faults = [each for each in table.values() if isinstance(each, (Mismatch, Unreadable))]
-    if faults and over.size == 1 and len(faults) < len(table):  # one unit may apply to several components
+    if faults and not _has_several(declared) and len(faults) < len(table):  # one unit may apply to several components
         return _whole(declared, expected, bases)
     if faults:
         return faults[0]
     if not any(table.values()):
         return None
     rows = [table[pair] or Conversion() for pair in pairs]
-    full_shape = np.broadcast_shapes(over.shape, np.shape(under)) if under is not None else over.shape
-    columns = (np.array([getattr(row, name) for row in rows]).reshape(full_shape) for name in ("factor", "divisor", "shift"))
+    columns = (np.array([getattr(row, name) for row in rows]).reshape(shape) for name in ("factor", "divisor", "shift"))
     return Conversion(*columns)
 
 
-def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the unit of each component in an array of strings; None if the string does not match the shape."""
-    rows = [[part.strip() for part in row.split(",")] for row in text.split(";")]
-    if "..." in text or len({len(row) for row in rows}) > 1 or len(shape) > 2:
+def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return the unit of each entry of an array of this shape; None if the unit does not match the shape.
+
+    Commas separate the units of components or of blocks of equal length, semicolons those of rows. Two units of a pose belong to
+    its quaternion and position (7,), or to its rotation and position (4, 4), whose constant last row has none.
+    """
+    rows = [[part.strip() for part in row.split(",")] for row in unit.split(";")]
+    count = len(rows[0])
+    if "..." in unit or any(len(row) != count for row in rows):
         return None
-    if len(rows) == len(rows[0]) == 1:
-        return np.array(rows[0][0], dtype=object)
-    if len(shape) == 1 and len(rows) == 1:
-        if (len(rows[0]), shape[0]) == (2, 7):  # a pose: a quaternion before a position
-            return np.repeat(np.array(rows[0], dtype=object), (4, 3))
-        return None if shape[0] % len(rows[0]) else np.repeat(np.array(rows[0], dtype=object), shape[0] // len(rows[0]))
-    if len(shape) < 2 or shape[0] % len(rows) or shape[1] % len(rows[0]):
+    if len(rows) == count == 1:
+        return np.full(shape, rows[0][0], dtype=object)
+    if len(rows) == 1 and count == 2 and shape == (7,):
+        return np.repeat(np.array(rows[0], dtype=object), (4, 3))
+    if len(rows) == 1 and count == 2 and shape == (4, 4):
+        table = np.full(shape, "", dtype=object)
+        table[:3, :3], table[:3, 3] = rows[0]
+        return table
+    table = np.array(rows[0] if len(shape) == 1 and len(rows) == 1 else rows, dtype=object)
+    if table.ndim != len(shape) or any(size % each for size, each in zip(shape, table.shape, strict=True)):
         return None
-    table = np.array(rows, dtype=object)
-    return np.repeat(np.repeat(table, shape[0] // len(rows), axis=0), shape[1] // len(rows[0]), axis=1)
+    for axis, size in enumerate(shape):
+        table = np.repeat(table, size // table.shape[axis], axis=axis)
+    return table
 
 
 def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
@@ -120,6 +127,10 @@ def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
         if not unit.coherent and part not in _parts(expected):
             return Mismatch(declared, expected, "it cannot be assigned to the components", (expected,) if expected else ())
     return None
+
+
+def _has_several(unit: str) -> bool:
+    return "," in unit or ";" in unit
 
 
 def _parts(text: str) -> list[str]:

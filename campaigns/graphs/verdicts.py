@@ -49,7 +49,7 @@ class Verdict:
         return self.kind in FAILURES
 
 
-def judged(drawn: Drawn, rng: np.random.Generator) -> Verdict:
+def verdict_on(drawn: Drawn, rng: np.random.Generator) -> Verdict:
     """Compile the graph and compare it with the reference in several modes, at random states and along a short run."""
     begin = time.process_time()
     try:

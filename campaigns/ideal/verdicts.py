@@ -93,7 +93,7 @@ def _crank(result: Any) -> np.ndarray:
     return np.column_stack([np.cos(a), np.sin(a), w])
 
 
-def judged(case: Case, limited: bool = False) -> Verdict:
+def verdict_on(case: Case, limited: bool = False) -> Verdict:
     """Run a case and compare it with its reference solution; `limited` interrupts this process when the run takes too long."""
     try:
         known = reference(case)

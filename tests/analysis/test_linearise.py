@@ -127,7 +127,7 @@ def test_a_nonlinear_loop_adds_no_poles() -> None:
         ("E121", [], [], {"parameters": {"coil.p": 1.0}}),
     ],
 )
-def test_what_is_refused(code: str, inputs, outputs, changes) -> None:
+def test_invalid_arguments_are_refused(code: str, inputs, outputs, changes) -> None:
     with pytest.raises(ModelError) as caught:
         linearise(compile_model(motor(), backend="numpy"), inputs, outputs, **changes)
     assert [problem.code for problem in caught.value.problems] == [code], str(caught.value)

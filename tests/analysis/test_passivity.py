@@ -29,7 +29,7 @@ def test_lossless_networks_are_passive() -> None:
     assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]), np.array([0.5, 2.0]))
 
 
-def test_a_port_that_is_no_port() -> None:
+def test_unknown_ports_are_refused() -> None:
     found = passivity(linearise(compile_model(motor(), backend="numpy"), ["supply.value"], ["rotor.flow"]))
     assert not found and "the system delivers power" in found.reason
 

@@ -140,7 +140,7 @@ def test_no_solution() -> None:
         operating_point(signals("slow", lambda x: log(x) * 1e3, {"x": 1e-3}), iterations=1)
 
 
-def test_wide_scales_are_no_lack_of_rank() -> None:
+def test_wide_scales_do_not_reduce_the_rank() -> None:
     """One ladder has a picofarad and a farad, so charges of 1e-12 and 1 belong to the same voltage."""
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
@@ -207,7 +207,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
-def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
+def test_an_unobservable_state_does_not_prevent_equilibrium(unit: float) -> None:
     """The momentum of a mass at rest on a spring is rounding error, whose size depends on the unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))

@@ -34,7 +34,7 @@ def followers(system: System) -> nx.DiGraph:
     return graph
 
 
-def test_late_is_what_a_time_derivative_leads_to(system: System) -> None:
+def test_statements_after_a_time_derivative_are_late(system: System) -> None:
     stages, graph = stages_of(system), followers(system)
     seeds = {i for i, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}
     assert seeds
@@ -50,7 +50,7 @@ def test_a_loop_is_one_step(system: System) -> None:
     assert step.loop is loop and step.statements == tuple(range(loop.start, loop.stop))
 
 
-def test_what_is_wanted_takes_its_loop_and_all_unknowns_but_nothing_else(system: System) -> None:
+def test_wanted_values_need_only_their_loop_and_its_unknowns(system: System) -> None:
     graph, producer = followers(system), {out: i for i, s in enumerate(system.statements) for out in s.outs}
     assert not stages_of(system, ["one.inertia"]).statements
     for name in ("upper.effort", "contact.effort", "one.p'"):

@@ -17,7 +17,7 @@ def test_the_seeds_cover_one_and_several_solutions_of_one_and_two_unknowns() -> 
     assert kinds == {(1, 1), (1, 2), (2, 2)}
 
 
-def test_a_loop_that_is_wrong_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_loop_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("campaigns.algebraic_loops.AGREES", -1.0)
     assert main(["--count", "1", "--seed", "2", "--processes", "0"]) == 1
     assert "1 of 1 loops are wrong" in capsys.readouterr().out

@@ -24,7 +24,7 @@ def test_a_gap_is_zero_for_the_same_bits_alone(there, size):
     assert gap(HERE, there) == size
 
 
-def test_a_verdict_names_what_differs():
+def test_a_verdict_names_the_difference():
     assert verdict({"steps": (3, 3)}, {"states": (HERE, HERE)}) == "same"
     said = verdict({"steps": (3, 4)}, {"states": (HERE, HERE), "outputs": (np.ones((2, 1)), np.full((2, 1), 1.5))})
     assert said == "differs: steps 4, not 3, outputs by 5e-01"
@@ -50,7 +50,7 @@ def test_a_model_that_takes_too_long_or_dies_fails(monkeypatch):
     def dying(name, columns, compiler, runner, tell):
         exports.os._exit(3)
 
-    monkeypatch.setattr(exports, "judge", slow)
+    monkeypatch.setattr(exports, "compare_model", slow)
     assert cells("bridge", ["gcc", "wasm"], "gcc", "", seconds=0.2) == {"gcc": "same", "wasm": "fails: no result in 0.2 s"}
-    monkeypatch.setattr(exports, "judge", dying)
+    monkeypatch.setattr(exports, "compare_model", dying)
     assert cells("bridge", ["gcc"], "gcc", "")["gcc"] == "fails: the process ended with exit code 3"

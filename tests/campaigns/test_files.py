@@ -41,6 +41,6 @@ FOUND = [
 
 
 @pytest.mark.parametrize(("name", "data"), FOUND)
-def test_what_was_found_before(tmp_path, name, data):
+def test_earlier_findings_stay_fixed(tmp_path, name, data):
     kind, what = run_trial(FORMATS[name], data, tmp_path)
     assert kind == "refused" and what[0] in "EG", what

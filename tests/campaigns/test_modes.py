@@ -19,7 +19,7 @@ from campaigns.ideal.linkages import Reduced, integrated, places
 from campaigns.ideal.loop_analysis import analysed
 from campaigns.ideal.moreau import stepped
 from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
-from campaigns.ideal.verdicts import FAMILIES, Run, Verdict, compared, judged
+from campaigns.ideal.verdicts import FAMILIES, Run, Verdict, compared, verdict_on
 from campaigns.modes import drawn
 
 SINE = Wave(size=1.0, omega=3.0)
@@ -76,7 +76,7 @@ def test_a_source_of_a_few_millivolts_that_nothing_opposes_has_no_solution() -> 
     agrees(analysed(charged, SAMPLES), 0, np.where(SAMPLES > 0.0, 1.0, 0.0), 1e-4)
 
 
-def test_order_and_names_of_branches_do_not_matter_to_the_judge() -> None:
+def test_verdicts_do_not_depend_on_order_and_names_of_branches() -> None:
     network = drawn_network(20)
     known = analysed(network, SAMPLES)
     turned = analysed(replace(network, branches=network.branches[::-1]), SAMPLES)
@@ -108,7 +108,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
     """The row has 39 rate equations and 8 value equations, whose modes are too many to try one by one."""
-    assert judged(drawn("masses", seed, 40)).kind == "right"
+    assert verdict_on(drawn("masses", seed, 40)).kind == "right"
 
 
 FOUR_BAR = Linkage(
@@ -157,7 +157,7 @@ def test_a_stop_and_a_lock() -> None:
     np.testing.assert_allclose(integrated(driven, SAMPLES).values[inside, 2], rates[inside], atol=1e-6)
 
 
-def test_judges_import_nothing_of_this_project() -> None:
+def test_reference_programs_import_nothing_of_this_project() -> None:
     folder = Path(ideal.__file__).parent
     for name in ("records", "halving", "loop_analysis", "moreau", "linkages"):
         for node in ast.walk(ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))):
@@ -202,7 +202,7 @@ def test_causes_have_no_names_and_numbers() -> None:
     assert compared(seen(last=3, message="the run ended at t = 2e-05 s: 5 events\nmore"), LINE).cause == "# events"
 
 
-def test_a_campaign_goes_on_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_campaign_continues_from_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
     def answer(case: object) -> Verdict:
@@ -234,23 +234,23 @@ def test_a_case_is_a_function_of_its_seed(draw) -> None:
 
 
 @pytest.mark.parametrize(("family", "seed"), [("networks", 53), ("networks", 43), ("masses", 9), ("masses", 16)])
-def test_models_agree_with_their_judges(family: str, seed: int) -> None:
-    assert judged(FAMILIES[family](seed)).kind == "right"
+def test_models_agree_with_their_reference_programs(family: str, seed: int) -> None:
+    assert verdict_on(FAMILIES[family](seed)).kind == "right"
 
 
 @pytest.mark.thorough
-def test_a_difference_is_judged_again_with_shorter_steps() -> None:
+def test_a_difference_is_checked_again_with_smaller_steps() -> None:
     """Steps of every size end at one time shortly before an event, so halving the steps shows only 7e-6 of an error of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )
-    assert judged(row).kind == "right"
+    assert verdict_on(row).kind == "right"
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", [7, 13])
-def test_linkages_agree_with_their_judges(seed: int) -> None:
-    assert judged(drawn_linkage(seed)).kind == "right"
+def test_linkages_agree_with_their_reference_programs(seed: int) -> None:
+    assert verdict_on(drawn_linkage(seed)).kind == "right"
 
 
 NETWORKS = {
@@ -269,7 +269,7 @@ WITHOUT_SOLUTION = {6041, 7125, 3045, 7073}
 
 @pytest.mark.parametrize("seed", NETWORKS)
 def test_networks_that_were_wrong_or_refused(seed: int) -> None:
-    assert judged(drawn_network(seed)).kind == ("rightly refused" if seed in WITHOUT_SOLUTION else "right")
+    assert verdict_on(drawn_network(seed)).kind == ("rightly refused" if seed in WITHOUT_SOLUTION else "right")
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:

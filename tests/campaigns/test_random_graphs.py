@@ -17,7 +17,7 @@ from campaigns.graphs.point import Point
 from campaigns.graphs.rows import Situation
 from campaigns.graphs.situations import at_random, indices_of, values_of
 from campaigns.graphs.smallest import smallest
-from campaigns.graphs.verdicts import judged
+from campaigns.graphs.verdicts import verdict_on
 from campaigns.graphs.widened import FEATURES, Drawn
 from campaigns.random_graphs import Trial, campaign, drawn, lines, trial
 
@@ -47,7 +47,7 @@ def test_a_graph_is_a_function_of_its_number() -> None:
     assert list(one.graph.parts) == list(two.graph.parts) and one.features == two.features
 
 
-def test_an_interrupt_leaves_what_has_been_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_keeps_the_verdicts_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     one = once((89, 100))
 
     def stopped(job: tuple[int, int]) -> Trial:
@@ -77,7 +77,7 @@ def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
 
 def test_a_wrong_rate_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     given = Drawn(loop(), "rigid", (), True)
-    assert judged(given, np.random.default_rng(0)).kind == "right"
+    assert verdict_on(given, np.random.default_rng(0)).kind == "right"
     original = compile_model
 
     def wrong(graph: Graph, backend: str):
@@ -87,14 +87,14 @@ def test_a_wrong_rate_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         return replace(compiled, program=bent)
 
     monkeypatch.setattr(verdicts, "compile_model", wrong)
-    assert judged(given, np.random.default_rng(0)).failed
+    assert verdict_on(given, np.random.default_rng(0)).failed
 
 
-def test_refusals_are_judged_by_rank() -> None:
+def test_verdicts_on_refusals_follow_the_rank() -> None:
     graph, node = Graph("two"), J0("node")
     graph.connect(Se("a", 1.0), node).connect(Se("b", 1.0), node).connect(node, R("r", 1.0))
     assert is_singular(at_random(graph.freeze(), {}, {}, np.random.default_rng(0)))
-    assert judged(Drawn(graph, "any", (), True), np.random.default_rng(0)).kind == "rightly refused"
+    assert verdict_on(Drawn(graph, "any", (), True), np.random.default_rng(0)).kind == "rightly refused"
 
 
 def test_an_open_junction_of_several_meanings_is_rightly_refused() -> None:
@@ -103,7 +103,7 @@ def test_an_open_junction_of_several_meanings_is_rightly_refused() -> None:
     graph.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
     with pytest.raises(ModelError, match="E154"):
         compile_model(graph)
-    verdict = judged(Drawn(graph, "any", (), True), np.random.default_rng(0))
+    verdict = verdict_on(Drawn(graph, "any", (), True), np.random.default_rng(0))
     assert (verdict.kind, verdict.reason) == ("rightly refused", "E154: an open junction is ambiguous")
 
 
@@ -113,7 +113,7 @@ def test_the_smallest_graph_is_found() -> None:
     assert indices_of(graph.freeze(), {}).size == 0
 
 
-def test_a_reference_that_misses_its_own_relations_judges_nothing() -> None:
+def test_an_inconsistent_reference_gives_no_verdict() -> None:
     """One graph has gains of 1e9: the decisive singular values are cut off, and the solution violates a junction by 1."""
     assert trial((89, 19464)).verdict.kind == "undecided"
     assert once((89, 100)).verdict.kind == "right"

@@ -18,7 +18,7 @@ def test_a_sweep_that_is_killed_has_each_run_once(tmp_path):
     assert not wrong and len(places) == 1 and 0 < places[0] < 1000, (places, wrong)
 
 
-def test_the_judge_sees_what_is_wrong(tmp_path):
+def test_the_comparison_finds_wrong_runs(tmp_path):
     for name in ("a", "b"):
         sweeps.run(tmp_path / name, 30, "threads")
     assert sweeps.wrong(tmp_path / "a", tmp_path / "b", 30) == []

@@ -119,7 +119,7 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 
 @pytest.mark.parametrize("domain", SOME)
-def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
+def test_relations_nonlinear_in_the_unknowns(domain: str) -> None:
     """E205 advises inserting a stiff C, or replacing a constraint with a stiff C; a homogeneous nonlinear law is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}) of high stiffness at a 0-junction")

@@ -92,7 +92,7 @@ HANGING = [
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
-def test_capacitors_beside_a_resistor_behind_a_node_that_carries_no_current(order, flipped) -> None:
+def test_capacitors_and_a_resistor_at_a_node_without_current(order, flipped) -> None:
     """The charge obeys q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop through the
     resistor."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
@@ -188,7 +188,7 @@ def test_a_ring_through_a_gyrator() -> None:
     beside(I("L", 4.0), GY("r", 2.0), 1.0)
 
 
-def test_capacitors_beside_an_ideal_source() -> None:
+def test_capacitors_in_parallel_with_an_ideal_source() -> None:
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (Se("u", lambda t: sin(t), signals="time"), 1, 2)]
     parts += [(C("C1", capacitance=2.0), 1, 2), (C("C2", capacitance=1.0), 1, 2)]
     run = compile_model(network(parts), progress=False).simulate(3.0, rtol=1e-9, progress=False)
@@ -237,7 +237,7 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
     assert run.ledger.relative_residual < 1e-9
 
 
-def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
+def test_a_coil_in_series_with_a_switch_keeps_its_causality() -> None:
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

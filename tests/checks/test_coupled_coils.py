@@ -36,7 +36,7 @@ def ideal():
 
 
 @pytest.mark.parametrize(("make", "code"), [(by_energy, "E125"), (by_matrix, "E119")])
-def test_k_of_one_says_what_to_do(make, code):
+def test_a_coupling_factor_of_one_has_a_cure(make, code):
     with pytest.raises(ModelError, match=code) as refused:
         compile_model(make(1.0))
     text = str(refused.value)

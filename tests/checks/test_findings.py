@@ -40,7 +40,7 @@ def test_all_problems_at_once() -> None:
     assert str(error).startswith(f'{len(error.problems)} problems in "wrong"')
 
 
-def test_one_cause_is_told_once() -> None:
+def test_each_cause_is_reported_once() -> None:
     """A wrong end leaves a junction short of bonds, and a repeated name leaves a port open: only the cause is reported."""
     error = provoke(lambda: Graph("g").connect(J1("v"), Graph("part")).connect(J1("w"), R("r", 1.0)))
     assert [p.code for p in error.problems].count("E111") == 1

@@ -82,7 +82,7 @@ def test_an_operator_of_numbers_alone_is_told_with_an_expression(operator):
 
 
 @pytest.mark.parametrize("result", [None, "2 * t"])
-def test_a_formula_that_returns_no_number_is_told_alone(result):
+def test_a_formula_without_a_number_is_the_only_problem_reported(result):
     text, _ = advice(lambda: loop(Se("u", lambda t: result, signals=["time"]), I("m", 1.0)))
     assert f"returns {result!r}" in text and text.startswith('E129 Se "u": the formula of u.effort')
 

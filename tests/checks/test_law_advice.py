@@ -27,7 +27,7 @@ MAKERS = {
 
 @pytest.mark.parametrize("value", ["2.0 * x", [1.0, 2.0], 3.0, {"x": 1.0}])
 @pytest.mark.parametrize("maker", MAKERS)
-def test_what_is_no_function_is_no_law(maker, value):
+def test_a_law_must_be_a_function(maker, value):
     with pytest.raises(ModelError, match=r"E150 .* cannot be .*\n  it is a function, lambda") as refused:
         MAKERS[maker](value)
     problem = refused.value.problems[0]
@@ -59,7 +59,7 @@ def test_a_guard_that_is_advised_fires():
         (lambda **law: I("c", inverse=lambda f: f, **law), "flux", r"has inverse\(f\), the p of its flow, but no law"),
     ],
 )
-def test_an_inverse_alone_says_what_it_lacks(make, word, says):
+def test_an_inverse_without_a_law_names_the_missing_law(make, word, says):
     with pytest.raises(ModelError, match=f"E110.*{says}") as refused:
         make()
     assert f"{word}=lambda" in refused.value.problems[0].cures[0]
@@ -84,7 +84,7 @@ def test_a_storage_without_a_law_names_the_energy_too(kind):
         (lambda: R("r", law=lambda f: f), r"R\(\) .* 'law'\n.*effort=lambda f: ... or flow=lambda e: ..."),
     ],
 )
-def test_a_keyword_that_an_element_lacks_says_what_its_law_is(make, says):
+def test_an_unknown_keyword_message_names_the_law_keywords(make, says):
     with pytest.raises(TypeError, match=says):
         make()
 

@@ -58,7 +58,7 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("noise", NOISES)
-def test_what_is_no_function_of_its_arguments_is_refused(place, noise):
+def test_formulas_with_hidden_state_are_refused(place, noise):
     """Only symbols reveal noise at zero values, inside a `where`, or in a gradient."""
     with pytest.raises(ModelError, match=r"E174 .* is not a function of its arguments"):
         compile_model(PLACES[place](NOISES[noise]))

@@ -31,7 +31,7 @@ APEXES = np.array([1.20386737, 1.0006651, 0.83011049])
 
 
 def stepped(*bodies, step, end, **contact):
-    graph = collisions(Graph("judged"), [ground("floor", shape=HalfSpace()), *bodies], **contact)
+    graph = collisions(Graph("pile"), [ground("floor", shape=HalfSpace()), *bodies], **contact)
     return free_body_stepper(graph, tolerance=1e-10, max_sweeps=10000).simulate(end, step=step)
 
 

@@ -95,7 +95,7 @@ def test_the_velocity_of_an_ic_in_momenta():
         ({"v.flow": float("nan")}, "E124"),
     ],
 )
-def test_what_no_state_gives_is_refused(oscillator, initial, code):
+def test_unreachable_start_values_are_refused(oscillator, initial, code):
     with pytest.raises(ModelError, match=code):
         oscillator.initial(initial)
 

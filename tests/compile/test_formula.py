@@ -32,7 +32,7 @@ def test_results_are_those_of_the_formula(backend):
     np.testing.assert_allclose(many["height"], [turned(R, x, a)["height"] for a in angles], rtol=4e-16)
 
 
-def test_what_does_not_fit_is_refused():
+def test_arguments_of_wrong_shape_are_refused():
     compiled = compile_formula(turned, SHAPES)
     with pytest.raises(KernelError, match="E395"):
         compiled(np.eye(3), [1.0, 2.0], 0.0)

@@ -27,7 +27,7 @@ def refused(make: Any) -> Any:
     return error.value.problems[0]
 
 
-def test_both_solutions_are_told_and_the_advice_works() -> None:
+def test_both_solutions_are_reported_and_the_advice_works() -> None:
     problem = refused(feeder().compile)
     assert problem.code == "E215"
     assert problem.details[:2] == (

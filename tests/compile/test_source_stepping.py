@@ -53,7 +53,7 @@ def test_changed_sources_are_followed() -> None:
     assert flow_at_start(graph, parameters={"u.value": 24.0}) == pytest.approx(conducting(24.0, 5 * [1e-12]), rel=1e-10)
 
 
-def test_flows_that_overflow_are_refused_with_what_helps() -> None:
+def test_overflowing_flows_are_refused_with_a_cure() -> None:
     """Five diodes reach the largest float at 91.7 V."""
     largest = 5 * THERMAL * np.log(np.finfo(float).max)
     with pytest.raises(ModelError) as refused:

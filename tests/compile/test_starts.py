@@ -39,7 +39,7 @@ CASES = [
 ]
 
 
-def test_only_what_changed_is_computed_again(springs):
+def test_only_changed_starts_are_computed_again(springs):
     compiled, calls = springs
     for initial, parameters, called, expected in CASES:
         calls.clear()
@@ -50,7 +50,7 @@ def test_only_what_changed_is_computed_again(springs):
         x[:] = np.nan  # a copy, so that the next call does not see the change
 
 
-def test_what_a_contact_starts_from_is_found_once(monkeypatch):
+def test_start_points_of_contacts_are_found_once(monkeypatch):
     compiled = compile_model(rolling_eggs.build()[0])
     whole, _ = compiled.initial()
     searches = []
@@ -70,7 +70,7 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
     assert len(searches) == 1
 
 
-def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
+def test_switches_consistent_with_their_start_are_not_examined_singly(monkeypatch):
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

@@ -23,7 +23,7 @@ def test_a_rod_of_another_length_is_refused(x: float) -> None:
 
 
 @pytest.mark.parametrize("x", [1.0, -1.0, 1.005, 0.995])
-def test_a_start_that_fits_or_nearly_fits_runs(x: float) -> None:
+def test_a_consistent_or_nearly_consistent_start_runs(x: float) -> None:
     assert codes(rod(x)) == []
 
 
@@ -33,7 +33,7 @@ def test_the_advice_works() -> None:
     assert codes(rod(2.0, closing="smooth")) == []
 
 
-def test_a_start_that_fits_needs_no_code_of_all_outputs() -> None:
+def test_a_consistent_start_compiles_no_output_code() -> None:
     compiled = rod(1.0).compile()
     assert compiled.simulate(0.5).ok and not compiled.program.outputs.is_made
 

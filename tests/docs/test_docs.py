@@ -91,7 +91,7 @@ def plain(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("page", EXECUTED)
-def test_code_prints_what_the_page_shows(page: str) -> None:
+def test_code_of_pages_prints_the_shown_output(page: str) -> None:
     for package in NEEDED.get(page, ()):
         pytest.importorskip(package)
     _, shown = program_of(page)

@@ -29,7 +29,7 @@ def test_the_gallery_draws_every_picture() -> None:
     assert {path.name for path in PICTURES.iterdir()} - {NOTE} == {*DIAGRAMS, *PLOTS, *SCENES}
 
 
-def test_the_note_says_what_each_picture_shows() -> None:
+def test_each_picture_has_a_note() -> None:
     text = (PICTURES / NOTE).read_text(encoding="utf-8")
     rows = {
         heading: re.findall(r"^\| \[(.+?)\]\(\1\) \| \S.{20,} \|$", part, flags=re.MULTILINE)
@@ -43,7 +43,7 @@ def test_the_note_says_what_each_picture_shows() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", DIAGRAMS)
-def test_a_diagram_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
+def test_diagrams_equal_those_that_the_code_draws(name: str, tmp_path: Path) -> None:
     draw(name, tmp_path / name)
     kept = (PICTURES / name).read_text(encoding="utf-8")
     assert (tmp_path / name).read_text(encoding="utf-8") == kept, f"python -m docs.gallery {name}"
@@ -64,7 +64,7 @@ def different(drawn: Path, kept: Path) -> float:
     "name",
     [pytest.param(name, marks=pytest.mark.release if name in RARELY else pytest.mark.thorough) for name in (*PLOTS, *SCENES)],
 )
-def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
+def test_pictures_equal_those_that_the_code_draws(name: str, tmp_path: Path) -> None:
     if find_spec("matplotlib") is None:
         pytest.skip('Matplotlib is not installed: pip install "screwbond[viz]"')
     if name in SCENES and not rendering()[0]:

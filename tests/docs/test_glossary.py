@@ -51,7 +51,7 @@ def test_a_term_is_found_in_the_module_that_does_it(row: list[str]) -> None:
     assert plain(term) in plain(file.read_text(encoding="utf-8"))
 
 
-def test_the_glossary_has_what_readers_search_for() -> None:
+def test_the_glossary_has_the_common_terms() -> None:
     terms = [plain(row[0]) for row in glossary()]
     assert len(terms) == len(set(terms)) >= 60
     assert not {plain(term) for term in SOUGHT} - set(terms)

@@ -285,7 +285,7 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 @pytest.mark.release
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there are no notebooks")
-def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
+def test_notebooks_keep_their_outputs_on_the_site(site: Path, window: Browser) -> None:
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

@@ -131,7 +131,7 @@ def test_friction_in_a_plane():
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_the_loss_of_an_impulse_is_no_heat(domain):
+def test_impulse_losses_do_not_heat(domain):
     """A switch connects a charged and an empty capacitor: half of the energy is lost, and the body does not receive the loss."""
     closes = Transition("off", "on", lambda t: t - 1.0, "time")
     graph, loop = Graph("caps").add_automaton(Automaton("key", ("off", "on"), "off", (closes,))), J1("loop", domain="electrical")
@@ -166,7 +166,7 @@ def test_friction_in_a_collision_gives_no_heat():
     assert gained(result) == 0.0
 
 
-def test_what_a_switch_takes_counts_into_its_port():
+def test_switch_losses_enter_the_heat_port():
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -203,7 +203,7 @@ def test_a_port_inside_a_part():
 
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
-def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
+def test_a_millijoule_error_is_detected_despite_a_warm_body(growing):
     """A spring gains energy without power beside a body with 30 kJ of heat."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
@@ -241,7 +241,7 @@ def test_equal_resistors_are_booked_by_their_ports():
     assert gained(result) == pytest.approx(600.0, rel=1e-12) == result.ledger.dissipated[-1]
 
 
-def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
+def test_batched_runs_use_the_energy_account_of_single_runs(monkeypatch):
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})
@@ -303,7 +303,7 @@ def test_a_part_is_replaced_with_its_heat_port():
         ),
     ],
 )
-def test_what_a_heat_port_cannot_do(code, graph, words):
+def test_invalid_heat_ports_are_refused(code, graph, words):
     with pytest.raises(ModelError, match=code) as caught:
         graph().freeze()
     assert all(word in str(caught.value) for word in words)

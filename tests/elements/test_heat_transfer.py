@@ -157,7 +157,7 @@ def test_a_conductance_has_a_unit_and_a_bound():
         ),
     ],
 )
-def test_what_heat_transfer_cannot_be(code, build, words):
+def test_invalid_heat_transfer_is_refused(code, build, words):
     with pytest.raises(ModelError, match=code) as caught:
         build()
     assert all(word in str(caught.value) for word in words)

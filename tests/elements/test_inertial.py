@@ -126,7 +126,7 @@ def test_double_pendulum_against_newton(form: str, given: str, own: str, reverse
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_double_pendulum_keeps_its_energy_and_takes_what_is_supplied(form: str) -> None:
+def test_double_pendulum_conserves_and_absorbs_energy(form: str) -> None:
     joint = J1("joint", dimension=2)
     graph = Graph("double").connect(joint, double(form, "kinetic")).connect(joint, R("bearings", resistance=[0.1, 0.2]))
     graph.connect(Se("motors", effort=lambda t: array([sin(t), cos(2 * t)]), signals=["time"]), joint)

@@ -201,7 +201,7 @@ MOTION = IC("part", inertia=lambda q: 1.0)
         (lambda: coupled(), None),
     ],
 )
-def test_what_does_not_conserve_heat_is_refused(graph, words):
+def test_junctions_that_do_not_conserve_heat_are_refused(graph, words):
     if words is None:
         graph().freeze()
         return

@@ -60,7 +60,7 @@ def test_every_level_of_llvm_has_the_same_bits(monkeypatch):
     assert len(set(results)) == 1
 
 
-def test_what_is_no_number_propagates(compiled):
+def test_nan_propagates(compiled):
     formulas = [
         lambda a, b, c: a + b,
         lambda a, b, c: s.minimum(a, b) + s.maximum(b, a),
@@ -121,7 +121,7 @@ def test_very_long_program(place, limit, monkeypatch):
 
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
-def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
+def test_a_routine_shares_the_code_of_a_longer_routine(links, whole, chosen, monkeypatch):
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2
@@ -204,7 +204,7 @@ def test_call_forms(compiled):
         (lambda k: k((buffer := np.zeros(5))[:3], out=buffer[2:4]), "overlaps block 0"),
     ],
 )
-def test_misfits_are_named(compiled, call, message):
+def test_unsuitable_blocks_are_named(compiled, call, message):
     kernel = compiled(traced([lambda a, b, c: a, lambda a, b, c: c]))
     with pytest.raises(KernelError, match=message):
         call(kernel)

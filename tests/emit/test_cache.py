@@ -37,13 +37,13 @@ def test_object_code_is_cached(folder, monkeypatch):
     assert stored.suffix == ".o"
 
 
-def test_other_text_is_compiled_anew(folder):
+def test_changed_source_is_compiled_again(folder):
     compile_routines([squares()])
     assert compile_routines([squares(factor=2.0)]).kernel("squares")([2.0, 3.0]).tolist() == [8.0, 9.0]
     assert len(list(folder.iterdir())) == 2
 
 
-def test_damaged_object_is_compiled_anew(folder):
+def test_damaged_objects_are_compiled_again(folder):
     compile_routines([squares()])
     (stored,) = folder.iterdir()
     whole = stored.read_bytes()
@@ -84,7 +84,7 @@ def test_procedures_of_other_sources_are_written_again(folder, monkeypatch, key)
     assert doubled(compile_written(written)) == 5.0 and asked
 
 
-def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
+def test_the_source_key_depends_on_the_content(tmp_path, monkeypatch):
     for package in ("bondgraph", "screws"):
         (tmp_path / package / "room").mkdir(parents=True)
         (tmp_path / package / "room" / "module.py").write_text("x = 1\n")
@@ -147,7 +147,7 @@ def test_code_that_came_with_the_package_serves_its_sources_and_processors_alone
     assert doubled(compile_written(written)) == 5.0 and asked
 
 
-def test_nothing_is_supplied_of_sources_that_cannot_be_told(tmp_path, monkeypatch):
+def test_unidentifiable_sources_are_not_cached(tmp_path, monkeypatch):
     monkeypatch.setattr(cache, "sources", lambda: "")
     with pytest.raises(llvm.CompileError, match="E399"):
         warming.supply(tmp_path)
@@ -194,7 +194,7 @@ def test_another_models_code_under_a_models_name_is_not_run(folder):
         lambda path, whole: (path.rename(path.with_suffix(".there")), path.symlink_to(path.with_suffix(".there"))),
     ],
 )
-def test_what_is_broken_is_compiled_anew(folder, damage):
+def test_broken_cache_entries_are_compiled_again(folder, damage):
     assert cache.store("ab" * 32, b"code")
     (stored,) = folder.iterdir()
     damage(stored, stored.read_bytes())
@@ -229,7 +229,7 @@ def test_a_file_that_others_may_write_is_not_used(folder):
 
 
 @posix
-def test_what_others_own_is_not_used(folder, monkeypatch):
+def test_files_of_other_users_are_not_used(folder, monkeypatch):
     cache.store("ab" * 32, b"code")
     own = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
@@ -237,7 +237,7 @@ def test_what_others_own_is_not_used(folder, monkeypatch):
         assert cache.load("ab" * 32) is None
 
 
-def test_a_run_goes_on_without_a_folder_to_trust(folder):
+def test_a_run_works_without_a_trusted_cache_folder(folder):
     folder.mkdir()
     folder.chmod(0o777)
     with pytest.warns(CacheWarning, match="try: chmod go-w"):
@@ -261,7 +261,7 @@ def test_the_least_recently_used_goes_first(folder, monkeypatch):
     assert (folder / "notes.txt").exists()
 
 
-def test_what_killed_processes_left_is_deleted_later(folder):
+def test_leftovers_of_killed_processes_are_deleted_later(folder):
     folder.mkdir(mode=0o700)
     old, new = folder / "old.part", folder / "new.part"
     for path in (old, new):
@@ -271,7 +271,7 @@ def test_what_killed_processes_left_is_deleted_later(folder):
     assert not old.exists() and new.exists()
 
 
-def test_a_size_that_is_none_is_said_and_the_default_holds(monkeypatch):
+def test_an_invalid_cache_size_warns_and_the_default_applies(monkeypatch):
     for given in ("much", "-1", "nan"):
         monkeypatch.setenv("SCREWBOND_CACHE_SIZE", given)
         with pytest.warns(CacheWarning, match=f'E398 SCREWBOND_CACHE_SIZE is "{given}"'):

@@ -76,7 +76,7 @@ def test_other_calls_go_through_a_switch_over_numbers():
     ]
 
 
-def test_what_procedures_store_to_is_found():
+def test_arrays_written_by_procedures_are_found():
     """Objects 1 and 2 are the parts, 3 and 4 their values, 5 the source, 6 the positions and 7 the whole."""
     fields = {"Whole.first": {1}, "Whole.second": {2}, "Whole.source": {5}, "Whole.places": {6}, "Part.values": {3, 4}}
     memory = Pointers({name: frozenset(objects) for name, objects in fields.items()}, {})

@@ -67,7 +67,7 @@ def test_the_formulas_have_every_instruction():
     assert met >= set(range(len(op.NAMES))) - {op.DIVIDE, op.TABLE_OF_INPUTS}  # a tape writes a / b as a (1 / b)
 
 
-def test_what_is_not_taken_may_be_anything():
+def test_unselected_values_may_be_nonfinite():
     safe = [lambda a, b, c: s.where(s.less(0.0, a), s.sqrt(a) * b, 2.0 * a), lambda a, b, c: s.sqrt(a) + c]
     interpreted, _, _ = both(safe, 3)
     np.testing.assert_array_equal(interpreted([0.0, 1.0, 1.0]), [[2.0, 0.0, 0.0], [np.inf, 0.0, 1.0]])

@@ -49,7 +49,7 @@ def test_parts_that_are_alike_have_one_form():
     assert [goals[0] for goals in alike.output_positions] == [1 + 2 * k for k in others]
 
 
-def test_what_shares_a_step_is_one_island():
+def test_values_that_share_a_step_form_one_island():
     (whole,) = parts(("rates",), joined=True)
     assert [len(form.input_positions) for form in forms(listing(whole), 3, (2 * COUNT,))].count(1) == 2
 
@@ -80,7 +80,7 @@ def test_parts_that_are_joined_are_written_out(long_from_five):
     assert "islands" not in routines_text(parts(("rates",), joined=True))
 
 
-def test_what_is_but_the_rest_of_a_very_long_routine_has_its_code(long_from_five, monkeypatch):
+def test_the_remainder_of_a_long_routine_is_compiled(long_from_five, monkeypatch):
     monkeypatch.setattr(llvm, "SHARED", 5)
     monkeypatch.setattr(llvm, "FEW", 1.0)
     routines = parts()

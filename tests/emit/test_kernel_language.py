@@ -214,7 +214,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("function, message", REFUSED, ids=[function.__name__ for function, _ in REFUSED])
-def test_what_the_language_lacks_is_refused_with_file_and_line(function, message):
+def test_unsupported_syntax_is_refused_with_file_and_line(function, message):
     with pytest.raises(TranslationError, match=rf"test_kernel_language\.py:\d+: .*{re.escape(message)}") as refused:
         translate([function])
     line = int(re.search(r"\.py:(\d+):", str(refused.value))[1])
@@ -273,7 +273,7 @@ IN_LANES = [
 
 
 @pytest.mark.parametrize("function, message", IN_LANES, ids=[function.__name__ for function, _ in IN_LANES])
-def test_what_lanes_cannot_do_alone_is_refused(function, message):
+def test_operations_unavailable_in_lanes_are_refused(function, message):
     translate([function])
     with pytest.raises(TranslationError, match=re.escape(message)):
         translate([function], lanes=4)

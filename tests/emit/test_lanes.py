@@ -75,7 +75,7 @@ CHOICES = {
 
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("choice", CHOICES)
-def test_a_choice_of_what_changes_nothing_rounds_alike(choice, lanes):
+def test_a_selection_without_effect_rounds_identically(choice, lanes):
     tape = Tape()
     routine = Routine("chosen", tape, (("x", 6),), (CHOICES[choice](tape.inputs("x", 6)),))
     points = np.random.default_rng(6).normal(size=(50 * lanes, 6))

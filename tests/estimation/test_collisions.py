@@ -255,7 +255,7 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
         run_sensitivities(ball(1), ("floor.h", "floor.restitution"), 0.3, **elastic)
 
 
-def test_what_does_not_act_on_each_other_has_times_of_its_own():
+def test_independent_collisions_have_independent_times():
     def blocks(count):
         graph = Graph("blocks")
         for k in range(count):
@@ -372,7 +372,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
         run_sensitivities(compiled, name, t_end, progress=False, **settings)
 
 
-def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
+def test_an_unloaded_support_is_at_an_edge():
     """The support is at the centre of percussion: heavier ends pull the plank up there, and lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
@@ -384,7 +384,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
         agree(np.array([found[state, name][-1] for state in ("mass.p", "slide.p")]), wanted[-1])
 
 
-def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
+def test_a_touching_contact_at_rest_is_at_an_edge():
     """The second ball is hit together with the last ball, unless the last ball moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):

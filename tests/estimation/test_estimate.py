@@ -67,7 +67,7 @@ def test_covariance_is_that_of_the_linear_problem():
     assert np.abs(gradient).max() < 1e-2 * np.linalg.norm(J * size, axis=0).max()
 
 
-def test_what_the_data_cannot_tell_is_named():
+def test_undetermined_parameters_are_named():
     """The steady speed determines only a combination of supply voltage and gyrator ratio."""
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
@@ -142,12 +142,12 @@ def test_runs_that_fail_inside_the_search_are_stepped_back_from():
     assert any("bounds can keep it away" in finding for finding in found.findings)
 
 
-def test_a_search_without_bounds_keeps_to_what_the_model_allows():
+def test_an_unbounded_search_keeps_to_valid_parameters():
     found = estimate(drive(), {"winding.resistance": 40.0, "friction.resistance": 1e-6}, data(0), progress=False)
     assert found["winding.resistance"] == pytest.approx(4.0, rel=0.01) and not found.failures and not found.findings
 
 
-def test_a_sigma_that_does_not_fit_is_told():
+def test_an_inconsistent_sigma_is_reported():
     rows = data(3, noise={"rotor.flow": 5.0})
     t, y, _ = rows["rotor.flow"]
     found = estimate(drive(), {"emf.ratio": (0.005, 0.02)}, {"rotor.flow": (t, y, 1.0)}, progress=False)
@@ -156,7 +156,7 @@ def test_a_sigma_that_does_not_fit_is_told():
     assert any("sigma is too large" in finding for finding in loose.findings)
 
 
-def test_a_number_at_its_bound_is_told():
+def test_a_parameter_at_its_bound_is_reported():
     found = estimate(drive(), {"emf.ratio": (0.01, 0.02)}, data(0), progress=False)
     assert any("lies at its bound" in finding for finding in found.findings)
 
@@ -198,7 +198,7 @@ def test_words_and_pictures():
         ({"winding.resistance": (-2.0, -1.0)}, data, "E378"),
     ],
 )
-def test_what_does_not_fit_is_refused(numbers, given, code):
+def test_inconsistent_data_are_refused(numbers, given, code):
     with pytest.raises(ModelError, match=code):
         estimate(drive(), numbers, given(0) if given is data else given(), progress=False)
 
@@ -240,7 +240,7 @@ def test_deviations_that_do_not_fit(known):
 
 
 @pytest.mark.parametrize("known", [[[1.0, 2e-3], [2e-3, 1e-6]], [[1.0, 1e-4], [2e-4, 1e-6]], [[0.0, 1e-4], [1e-4, 1e-6]]])
-def test_a_matrix_that_gives_a_negative_variance_is_no_covariance(known):
+def test_an_indefinite_matrix_is_refused_as_covariance(known):
     run = run_sensitivities(drive(), ["winding.resistance", "emf.ratio"], 0.01, progress=False)
     with pytest.raises(ModelError, match="E379"):
         uncertainty(run, known)

@@ -34,7 +34,7 @@ def test_losses_are_those_of_scipy():
 
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
-def test_outliers_hardly_move_what_is_found(loss):
+def test_outliers_barely_change_a_robust_fit(loss):
     for seed in range(2):
         found = estimate(drive(), RANGES, spoilt(seed), loss=loss, progress=False)
         assert found.mahalanobis_distance(TRUTH) < 4.5 and any(
@@ -65,7 +65,7 @@ def test_noise_that_nobody_knows_is_that_without_outliers():
 
 
 @pytest.mark.parametrize("loss", ["soft_l1", "huber"])
-def test_as_many_data_as_numbers_tell_what_they_do_by_least_squares(loss):
+def test_a_robust_fit_of_as_many_data_as_parameters_equals_least_squares(loss):
     """One data point with known noise leaves no residual that could show the scatter."""
     name, at = "rotor.flow", slice(5, 6)
     one = {name: (TIMES[at], measured()[name][at] + 0.3, NOISE[name])}
@@ -85,7 +85,7 @@ def test_outliers_alone_tell_nothing_of_a_number_that_acts():
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("off, noise", [(0.3, (1e-160,)), (1e200, (1.0,)), (1e200, ()), (0.3, (1e200,))])
-def test_data_whose_squares_are_no_numbers_are_refused(loss, off, noise):
+def test_data_with_overflowing_squares_are_refused(loss, off, noise):
     name = "rotor.flow"
     y = np.where(np.arange(len(TIMES)) == 3, measured()[name] + off, measured()[name])
     with pytest.raises(ModelError, match=r'E376(.|\n)*"rotor.flow"'):

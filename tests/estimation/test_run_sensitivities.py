@@ -63,7 +63,7 @@ def test_a_motor_against_complex_steps(options):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("unit", [1.0, 1e-9])
-def test_what_rests_has_derivatives_by_its_start(options, unit):
+def test_a_system_at_rest_has_sensitivities_to_its_start(options, unit):
     """All states stay zero, so S' = f_x S needs its own scales, in any unit."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
@@ -92,7 +92,7 @@ def bounces(times, numbers):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_what_interrupts_an_answer_to_machine_code_is_raised(error, monkeypatch):
+def test_interrupts_during_callbacks_are_raised(error, monkeypatch):
     graph, v = Graph("driven"), J1("v")
     graph.connect(v, I("mass", mass=1.0, domain="translation")).connect(v, C("spring", stiffness=4.0, initial=0.1))
     compiled = compile_model(graph, progress=False)

@@ -82,7 +82,7 @@ def kernel() -> Iterator[Any]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_shows_what_it_shows_today(name: str, kernel: Any) -> None:
+def test_notebooks_reproduce_their_stored_outputs(name: str, kernel: Any) -> None:
     kept, today = (shown(notebook) for notebook in (read(notebooks()[name]), executed(notebooks()[name], kernel)))
     again = f"python -m docs.notebooks {name}"
     assert [entry[:2] for entry in kept] == [entry[:2] for entry in today], again

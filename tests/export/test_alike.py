@@ -34,7 +34,7 @@ def page(*parts: Graph) -> str:
 
 
 @pytest.mark.parametrize("own", [{}, {"mass": 5.0}, {"level": 0.7}, {"factor": 0.25}], ids=str)
-def test_numbers_and_functions_are_told_in_tables(own: Mapping[str, Any]) -> None:
+def test_differing_numbers_and_functions_are_tabulated(own: Mapping[str, Any]) -> None:
     text = page(coupled("one"), coupled("two", **own))
     assert "one, two have the same structure" in text
 
@@ -42,7 +42,7 @@ def test_numbers_and_functions_are_told_in_tables(own: Mapping[str, Any]) -> Non
 @pytest.mark.parametrize(
     "own", [{"active": "open"}, {"start": "closed"}, {"goal": "open"}, {"resets": False}], ids=lambda own: next(iter(own))
 )
-def test_what_differs_is_written_twice(own: Mapping[str, Any]) -> None:
+def test_differing_parts_are_written_separately(own: Mapping[str, Any]) -> None:
     assert "have the same structure" not in page(coupled("one"), coupled("two", **own))
 
 

@@ -392,7 +392,7 @@ def test_numbers_that_are_none() -> None:
 
 
 @needs_compiler
-def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> None:
+def test_impulses_include_triggered_transitions(tmp_path: Path) -> None:
     """A transistor interrupts a coil's current, so the diode must close; the header says how a program detects that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")

@@ -132,7 +132,7 @@ def test_diffrax_goes_with_it(jax) -> None:
     assert slope == pytest.approx(-0.1 * (np.sin(0.5 * w) + 0.5 * w * np.cos(0.5 * w)) / (2.0 * w), rel=1e-7)
 
 
-def test_what_is_refused(model, monkeypatch) -> None:
+def test_unsupported_models_are_refused(model, monkeypatch) -> None:
     jax = pytest.importorskip("jax")
     with pytest.raises(ModelError, match=r'(?s)E660.*no routine "rate".*try: routine="rates"'):
         to_casadi(model, "rate")

@@ -289,7 +289,7 @@ def test_expressions_are_those_of_the_textbook() -> None:
     assert found.function()(0.0, [0.3, 0.01], [1.0], [2.0, 50.0, 5.0], []) == pytest.approx([-0.25, 0.15])
 
 
-def test_a_step_knows_only_what_came_before() -> None:
+def test_a_step_uses_only_earlier_values() -> None:
     found = expressions_of("eggs")
     for routine in (found.rates, found.outputs, found.guards, *found.resets.values()):
         known = {found.t, *found.x, *found.u, *found.p, *found.m}

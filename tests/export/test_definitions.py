@@ -75,7 +75,7 @@ def test_constraints_of_the_delta_robot_are_a_linear_system() -> None:
 
 
 @pytest.mark.parametrize(("whole", "part"), [("hand", "finger 0"), ("hand", "finger 0.mechanism"), ("delta", "arm 1")])
-def test_equations_of_a_part_take_what_comes_from_outside(whole: str, part: str) -> None:
+def test_equations_of_a_part_take_outside_values_as_arguments(whole: str, part: str) -> None:
     model = compiled(whole)
     found = state_equations(model, part=part)
     assert found.equations and all(name.startswith(f"{part}.") for name in found.equations)

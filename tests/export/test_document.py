@@ -166,7 +166,7 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
     assert all(printed(models, tmp_path).values())
 
 
-def test_what_must_be_told_is_told() -> None:
+def test_a_document_states_all_necessary_facts() -> None:
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -177,7 +177,7 @@ def test_what_must_be_told_is_told() -> None:
     assert "impulses stop the flows of elements that become active" in held
 
 
-def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_documents_of_huge_models_are_abridged(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
@@ -258,7 +258,7 @@ def test_each_instruction_can_be_written() -> None:
         ("", False),
     ],
 )
-def test_what_needs_a_definition(latex: str, all_said: bool) -> None:
+def test_long_formulas_become_definitions(latex: str, all_said: bool) -> None:
     assert (latex_parts(Op("f", lambda x: x, latex), 1) is not None) is all_said
 
 

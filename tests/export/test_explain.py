@@ -46,13 +46,13 @@ def test_a_chain_in_words() -> None:
     assert "egg 2.pose.H'" in str(explain(compiled("rolling eggs"), "contact.spring.q", through=True))
 
 
-def test_as_deep_as_asked() -> None:
+def test_the_depth_of_an_explanation_is_limited() -> None:
     whole, short = (explain(compiled("motor"), "rotor_1.p", depth=depth) for depth in (None, 1))
     assert max(cause.depth for cause in short.causes) <= 2 < max(cause.depth for cause in whole.causes)
     assert short.causes == tuple(c for c in whole.causes if c in short.causes)
 
 
-def test_what_samples_and_what_solves() -> None:
+def test_sampled_and_iterated_values_are_explained() -> None:
     assert re.search(r"at each tick: controller\.\S+ := ", str(explain(compiled("sampled"), "drive.effort", through=True)))
     held = str(explain(compiled("held"), "stop.effort"))
     assert re.search(r"is such that \S+ vanishes", held)

@@ -332,7 +332,7 @@ def test_names_survive_and_units_have_exponents(swing):
     assert base_unit("m^0.5") is base_unit("rad, m") is None
 
 
-def test_an_empty_array_is_no_variable(folder):
+def test_empty_arrays_are_omitted_from_an_fmu(folder):
     """An empty array would have the value reference of the next variable."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
@@ -436,7 +436,7 @@ def test_a_transition_that_ends_the_run_asks_for_the_end(tmp_path):
 
 
 @pytest.mark.thorough
-def test_no_call_touches_what_it_may_not(models, tmp_path):
+def test_calls_leave_foreign_memory_unchanged(models, tmp_path):
     """Sanitizers end the program at the first invalid memory access or undefined behaviour."""
     calls = Path(__file__).with_name("fmu_calls.c")
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]

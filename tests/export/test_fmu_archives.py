@@ -114,10 +114,10 @@ def test_terminals_survive_a_file(folder: Path) -> None:
 def test_a_graph_keeps_its_open_ports() -> None:
     graph = ports()
     parts = list(graph)
-    assert fmu_writer.driven(graph).inputs == ("shaft.value", "wrist.value", "capacitor port.value")
+    assert fmu_writer.drive_ports(graph).inputs == ("shaft.value", "wrist.value", "capacitor port.value")
     assert list(graph) == parts and len(graph.links) == len(ports().links)
     compiled = compile_model(graph)
-    assert fmu_writer.driven(compiled).model is compiled
+    assert fmu_writer.drive_ports(compiled).model is compiled
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from bondgraph import GY, IC, J0, J1, TF, C, Compiled, Constraint, Graph, I, ModelError, R, Se, Sf, compile_model
+from bondgraph import GY, IC, J0, J1, TF, C, Compiled, Constraint, Friction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.analysis import linearise
 from bondgraph.export import LinearEquations, linear_equations
 from screws.scalars import cos, sin
@@ -100,8 +100,18 @@ def loop(*parts) -> Graph:
         (loop(IC("arm", inertia=lambda q: 1.0, potential=lambda q: -cos(q)), R("air", 0.1)), "arm"),
     ],
 )
-def test_what_is_not_linear_is_named(graph: Graph, element: str) -> None:
+def test_nonlinear_terms_are_named(graph: Graph, element: str) -> None:
     with pytest.raises(ModelError, match=f'E276 "{element}" is not linear') as caught:
         linear_equations(compiled(graph))
     (problem,) = caught.value.problems
     assert problem.details and "state_equations" in str(problem)
+
+
+def test_slipping_friction_outside_the_part_is_no_obstacle() -> None:
+    arm, arm2, v, w = Graph("arm"), Graph("arm2"), J1("v"), J1("w", dimension=2)
+    arm.connect(v, I("m", 2.0)).connect(v, R("r", 3.0))
+    arm2.connect(w, I("m", np.eye(2), initial=np.array([1.0, 0.0]))).connect(w, Friction("f", 1.0, dimension=2))
+    both = compiled(Graph("arms").add(arm).add(arm2))
+    assert float(linear_equations(both, part="arm", numbers=True).A[0, 0]) == -1.5
+    with pytest.raises(ModelError, match="E276"):
+        linear_equations(both, part="arm2")

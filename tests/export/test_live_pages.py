@@ -196,7 +196,7 @@ def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path, window):
         assert window.run(told).startswith(f"{steps} steps")
 
 
-def test_a_page_says_what_simulate_doubts():
+def test_a_page_shows_the_validity_warnings():
     """The run's atol permits errors far larger than its rtol promises."""
     graph, v = Graph("loose"), J1("v", domain="translation")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=4.0, initial=1.0))
@@ -230,7 +230,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
         ({"show": [[]]}, "E623", "an empty panel"),
     ],
 )
-def test_what_a_page_cannot_have_is_refused(options, code, words):
+def test_models_that_pages_cannot_simulate_are_refused(options, code, words):
     with pytest.raises(ModelError, match=rf"{code}[\s\S]*{words}"):
         live_page(exported("juggler")[0], t_end=0.1, **options)
 

@@ -48,7 +48,7 @@ from screws.scalars import (
     where,
 )
 from tests.export.live_models import CASES
-from tests.inner.export import TEXTS, quoted, unit, user_name
+from tests.inner.export import TEXTS, quoted, real, unit, user_name
 
 WORDS = ('Größe Ω₀ 質量 "&amp;`', "when", "Mass", "mass", "<b>\\</script>", "x" * 200, "end if;", "q[1]")
 
@@ -209,7 +209,7 @@ def test_before_and_after_events_at_samples() -> None:
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 
 
-def test_a_judge_that_sees_a_tick_late_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_simulator_that_is_late_for_a_tick_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     rumoca()
     compiled = compile_model(sampled(), progress=False)
     assert difference(compiled, 1.0, 11) < 1e-6
@@ -235,18 +235,23 @@ def test_time_alone_makes_events() -> None:
 
 
 def test_names_come_back() -> None:
-    judge = rumoca()
+    simulator = rumoca()
     graph, v = Graph("names"), J1("v")
     for k, word in enumerate(WORDS):
         graph.connect(v, C(word, stiffness=1.0 + k, initial=0.1 * k))
     graph.connect(v, I("inertia", 2.0))
     source = modelica_source(graph)
-    run = judge.Session().loads(source.source, model=source.name).simulate(t=(0, 0.1), dt=0.1)
+    run = simulator.Session().loads(source.source, model=source.name).simulate(t=(0, 0.1), dt=0.1)
     assert {f"{word}.q" for word in WORDS} < {user_name(name) for name in run.names}
     states = compile_model(graph, progress=False).initial()[0]
     found = {user_name(name): run[name][0] for name in run.names}
     assert [found[f"{word}.q"] for word in WORDS] == pytest.approx([0.1 * k for k in range(len(WORDS))])
     assert len(states) == len(WORDS) + 1
+
+
+def test_negative_numbers_are_in_parentheses() -> None:
+    """Modelica has no second sign after an operator: "a - -0.0" is no expression."""
+    assert [real(value) for value in (2.0, -2.0, -0.0, np.nan, -np.inf)] == ["2.0", "(-2.0)", "(-0.0)", "0.0", "(-1e+300)"]
 
 
 @pytest.mark.parametrize("word", WORDS)
@@ -295,6 +300,6 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_modelica_cannot_say_is_refused(words: str) -> None:
+def test_models_without_modelica_equivalent_are_refused(words: str) -> None:
     with pytest.raises(ModelError, match=f"(?s){words}.*an FMU"):
         modelica_source(REFUSED[words]())

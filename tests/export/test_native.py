@@ -87,7 +87,7 @@ def test_own_functions_have_the_bits_of_machine_code_for_odd_numbers(tmp_path):
 
 
 @needed
-def test_what_shares_code_rounds_as_the_shared_code_does(tmp_path):
+def test_shared_code_rounds_identically(tmp_path):
     """A routine rounds like the longer or shared routine, or the cases of `Alternatives`, whose code it shares."""
     tape = Tape()
     x = tape.inputs("x", 4)

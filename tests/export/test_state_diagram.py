@@ -20,9 +20,9 @@ from tests.inner.export import (
     as_latex,
     as_typst,
     drawing,
-    in_order,
     lanes,
     state_diagram,
+    state_order,
 )
 
 NAMES = ("free", "contact", "a state of many words", "x", "Größe & <0>", "six", "seven")
@@ -104,7 +104,7 @@ def test_arrows_end_at_their_states(machine: Machine) -> None:
 def test_arcs_that_meet_lie_apart(machine: Machine) -> None:
     states, start, transitions = machine
     arrows = dict.fromkeys(transitions, "")
-    rank = {state: k for k, state in enumerate(in_order(len(states), states.index(start), arrows))}
+    rank = {state: k for k, state in enumerate(state_order(len(states), states.index(start), arrows))}
     for side in lanes(arrows, rank):
         for one, lane in side.items():
             for other, level in side.items():
@@ -122,7 +122,7 @@ def test_arcs_that_meet_lie_apart(machine: Machine) -> None:
     ],
 )
 def test_neighbours_stand_next_to_each_other(count: int, start: int, arrows: Arrows, order: object) -> None:
-    assert in_order(count, start, arrows) == order
+    assert state_order(count, start, arrows) == order
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -266,6 +266,14 @@ def test_advice_for_too_many_combinations_of_modes_works() -> None:
     assert len(state_equations(model, modes=modes).equations) == len(model.system.states)
 
 
+def test_long_equations_with_few_modes_are_not_called_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bondgraph.export.forms.state_form.MAX_STATEMENTS", 0)
+    with pytest.raises(ModelError, match="E272") as caught:
+        state_equations(compiled(clamps(1)))
+    (problem,) = caught.value.problems
+    assert problem.details == ("the equations have 2 combinations of modes; they are too long to be written for each",)
+
+
 def test_large_models_are_written_too() -> None:
     found = state_equations(compiled(chain(20)))
     assert len(found.equations) == 40 and not found.definitions
@@ -401,7 +409,7 @@ def test_diode_that_yields_at_once() -> None:
     agree(model, found, 4)
 
 
-def test_what_yields_in_one_mode_only() -> None:
+def test_laws_active_in_one_mode_only() -> None:
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -440,7 +448,7 @@ def test_source_with_a_value_for_each_mode() -> None:
 def test_numbers_are_exact_where_they_are_short() -> None:
     assert rational(0.1) == sympy.Rational(1, 10) and rational(1 / 3) == sympy.Rational(1, 3)
     assert rational(15e-6) == sympy.Rational(15, 10**6) and rational(9.81) == sympy.Rational(981, 100)
-    assert float(rational(np.pi)) == np.pi
+    assert float(rational(np.pi)) == np.pi and rational(np.nan) is sympy.nan and rational(-np.inf) == -sympy.oo
     x = sympy.Symbol("x")
     assert exact(0.5 * x**2.0) == x**2 / 2
 

@@ -165,7 +165,7 @@ def test_the_ledger_s_powers_are_printed_on_demand() -> None:
     assert r"P_{\text{winding}}" in latex(model, powers=True)
 
 
-def test_constraints_and_switches_say_what_vanishes() -> None:
+def test_constraints_and_switches_name_the_vanishing_value() -> None:
     landing, diode = latex(held()), latex(rectified())
     whole = (
         r"\ddot{h}_{\text{stop}} + \alpha_{1,\text{stop}}\,\dot{h}_{\text{stop}} + \alpha_{0,\text{stop}}\,h_{\text{stop}}"
@@ -186,7 +186,7 @@ def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
     assert not any("residual" in line or "computed" in line for line in lines)
 
 
-def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
+def test_implicit_states_are_written_as_their_conditions() -> None:
     """The condition e_a = e_b determines q_b; the initial guess of Newton's method is not a physical state."""
 
     def bent(name: str, **more) -> Graph:
@@ -280,7 +280,7 @@ def test_sympy_equations_are_in_the_users_names() -> None:
     assert "Eq(spring.effort, spring.q*spring.stiffness)" in lines
 
 
-def test_sympy_equations_say_what_decides_unknowns() -> None:
+def test_sympy_equations_contain_the_conditions_of_unknowns() -> None:
     lines = [str(equation) for equation in sympy_statements(compiled("held"))]
     assert "Eq(follower.p', d/dt(follower.p))" in lines
     assert lines[-2:] == ["Eq(follower:residual, 0)", "Eq(stop:residual, 0)"]

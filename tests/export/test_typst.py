@@ -138,7 +138,7 @@ def test_small_formulas(latex: str, written: str) -> None:
 
 
 @pytest.mark.parametrize("latex", [r"\mathscr{X}", r"x_{1", r"a & b", r"\begin{cases} 1 \end{cases}", r"\left( x", r"\frac{1}"])
-def test_what_is_not_understood_is_refused(latex: str) -> None:
+def test_unsupported_markup_is_refused(latex: str) -> None:
     with pytest.raises(ModelError, match=r"E280 the formula .* cannot be written in Typst"):
         typst_math(latex)
 
@@ -169,7 +169,7 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 
 
 @needs_typst
-def test_words_are_no_markup() -> None:
+def test_words_are_escaped_in_markup() -> None:
     pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
     table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces), (WORDS,))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)

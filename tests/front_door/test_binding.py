@@ -28,7 +28,7 @@ def test_parameters_and_signals_wherever_they_stand():
         assert run["m.p"][-1] == pytest.approx(5.0 * np.exp(-0.5), rel=1e-5)
 
 
-def test_what_a_formula_does_not_need_it_does_not_take():
+def test_formulas_take_only_needed_arguments():
     law = {"energy": lambda q, k, offset: k * q**4 / 4 + offset, "output": lambda q, k: k * q**3}
     graph = mass(C("stop", **law, parameters={"offset": 7.0, "k": 8.0}, initial=0.5))
     run = graph.simulate(1.0)

@@ -76,7 +76,7 @@ def test_a_graph_is_its_diagram():
     assert graph._repr_svg_() == graph.diagram().svg and graph._repr_html_() is None
 
 
-def test_a_graph_under_construction_says_what_is_missing():
+def test_an_incomplete_graph_names_its_missing_parts():
     graph = Graph("half")
     graph.connect(J1("alone", domain="translation"), C("spring", stiffness=2.0))
     said = " ".join(words(graph))
@@ -224,7 +224,7 @@ def test_what_one_of_them_does_not_know_is_found():
         assert unknown(formula)
 
 
-def test_what_is_too_long_to_set_is_text():
+def test_long_formulas_are_shown_as_text():
     found = state_equations(rolling_eggs.build()[0])
     assert len(found.latex()) > MAX_LATEX_LENGTH and found._repr_latex_() is None
     assert "rolling eggs" in "".join(Reader(found._repr_html_()).words)

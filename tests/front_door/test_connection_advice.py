@@ -95,7 +95,7 @@ def test_the_wrench_that_is_advised_moves_the_body():
     assert run["body.inertia.p"][-1] == pytest.approx([0.0, 0.0, 0.0, 1.0, 0.0, 0.0], abs=1e-9)
 
 
-def test_unlike_dimensions_of_no_body_have_other_advice_and_each_is_told():
+def test_each_dimension_mismatch_has_its_own_advice():
     graph, v = Graph("g"), J1("v")
     graph.connect(Se("u", [1.0, 2.0]), v).connect(v, I("m", 1.0, dimension=3)).connect(v, R("r", 1.0, dimension=4))
     found = problems(graph.freeze)

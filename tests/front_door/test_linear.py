@@ -157,7 +157,7 @@ def test_the_upright_pendulum_falls_where_the_poles_say_so():
     assert np.abs(slow.simulate(20.0)["weight.q"]).max() > 1.0
 
 
-def test_a_sampler_left_open_is_told():
+def test_an_open_sampler_is_reported():
     compiled = loop(5.0, 0.4).compile()
     with pytest.warns(OpenSamplerWarning, match='the values of "law" between ticks') as told:
         linearise(compiled)
@@ -171,7 +171,7 @@ def test_a_sampler_left_open_is_told():
         linearise_sampled(compiled)
 
 
-def test_what_has_no_period_is_refused():
+def test_models_without_a_period_are_refused():
     with pytest.raises(ModelError, match="E565 there is no sampled block"):
         linearise_sampled(Graph("rc").connect(j := J1("j"), C("c", capacitance=1.0)).connect(j, R("r", 1.0)))
     graph = loop(5.0, 0.4)

@@ -94,7 +94,7 @@ def test_states_and_parameters_with_their_units():
     assert compiled.parameters({"spring.stiffness": 80.0})[1] == 80.0
 
 
-def test_a_run_goes_on_from_the_end_of_another():
+def test_a_run_continues_from_the_end_of_another():
     compiled = stick_slip().compile()
     first, whole = (compiled.simulate(end, rtol=1e-10) for end in (1.5, 4.0))
     assert isinstance(first.final, StartValues) and first.final["floor"] == "backward"
@@ -104,7 +104,7 @@ def test_a_run_goes_on_from_the_end_of_another():
     assert changed["spring.q"][0] == 0.3
 
 
-def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
+def test_a_spatial_run_continues_with_its_contacts_and_samples():
     """Runs are interrupted in free flight and in contact, while a controller samples every 70 ms."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}

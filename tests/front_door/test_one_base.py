@@ -23,7 +23,7 @@ def test_errors_of_geometry_have_the_base_of_all() -> None:
     assert type(copied) is GeometryError and str(copied) == str(caught.value)
 
 
-def test_a_file_of_a_model_that_needs_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_file_names_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     """The contact points of two hulls need an optional package."""
     wedge = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     at = {"left": (0.0, 0.0, 0.0), "right": (0.02, 0.02, 0.0)}

@@ -56,7 +56,7 @@ def test_a_file_that_hides_a_package(tmp_path: Path, package: str, file: str, wo
     assert last.endswith(f'E561 "{found}" hides the package "{package}" of screwbond; try: another name for that {word}')
 
 
-def test_rooms_are_there_after_an_import() -> None:
+def test_subpackages_exist_after_an_import() -> None:
     script = "import bondgraph, sys; before = set(sys.modules); bondgraph.analysis.linearise, bondgraph.export.c_source, "
     script += "bondgraph.render.diagram.diagram; print('bondgraph.analysis' in before, 'bondgraph.export' in before)"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -131,7 +131,7 @@ def test_bonds_and_parts_that_cannot_be_removed() -> None:
         graph.remove(J1("v"))
 
 
-def test_what_reads_a_removed_part_is_told() -> None:
+def test_readers_of_a_removed_part_are_named() -> None:
     graph = Graph("read")
     graph.series(Se("u", lambda y: y, signals=["r.flow"]), R("r", 1.0), R("s", 1.0))
     with pytest.raises(ModelError, match=r'E106.*"r.flow"'):

@@ -248,7 +248,7 @@ def test_a_part_inside_a_nested_graph_is_replaced_by_its_path() -> None:
     assert part.parts["damper"].parameters["conductance"].value == 4.0
 
 
-def test_replacing_is_refused_with_what_differs() -> None:
+def test_replacing_names_the_differences() -> None:
     graph, load = Graph("circuit"), filter_of("RC")
     graph.connect(Se("u", 6.0), load.port("port")).add(Block("one", [("y", lambda: 1.0, [])]))
     graph.wire("one.y", load, "gain")
@@ -271,7 +271,7 @@ def stopped(**held: object) -> Graph:
 
 
 @pytest.mark.parametrize("held", [{}, {"position": lambda h: h, "signals": "height.q"}, {"holds": "velocity"}])
-def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
+def test_an_automaton_may_be_nested_with_its_elements(held: dict) -> None:
     around = Graph("around")
     around.add(stopped(**held))
     one, other = (compile_model(graph).simulate(1.0) for graph in (stopped(**held), around))
@@ -301,7 +301,7 @@ def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
     assert [p[-1] for p in ends] == pytest.approx([6.0, 6.0, 10.0])
 
 
-def test_an_input_of_a_graph_around_feeds_what_is_deeper_inside() -> None:
+def test_an_outer_input_feeds_deeper_graphs() -> None:
     inner = Graph("inner")
     inner.declare_input("u")
     inner.add(reader("part", "u"))

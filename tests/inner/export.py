@@ -7,7 +7,7 @@ from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
 from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.modelica.expressions import TEXTS
-from bondgraph.export.code.modelica.words import quoted, unit, user_name
+from bondgraph.export.code.modelica.words import quoted, real, unit, user_name
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces
@@ -20,7 +20,7 @@ from bondgraph.export.forms.algebra.canonical import exact, rational
 from bondgraph.export.forms.algebra.through_tape import sympy_forms
 from bondgraph.export.latex_lines import _aligned, latex
 from bondgraph.export.paper import document
-from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, in_order, lanes, state_diagram
+from bondgraph.export.paper.automata import HALF_HEIGHT, NAME_SIZE, Arrows, lanes, state_diagram, state_order
 from bondgraph.export.paper.document import paper_of
 from bondgraph.export.paper.markup.as_latex import as_latex, drawing
 from bondgraph.export.paper.markup.as_markdown import as_markdown

@@ -23,4 +23,4 @@ from bondgraph.model.laws import (
 from bondgraph.model.mechanics import Mechanics, gradient, partials
 from bondgraph.model.model import ContactPoint, Model, SignalEntry
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE, Op, as_op, combine, constant, entries, sources_of
-from bondgraph.model.units import entry_units, matrix, per_second, quotient
+from bondgraph.model.units import matrix, per_second, quotient

@@ -8,7 +8,7 @@ from bondgraph.render.layout import board, layout, search
 from bondgraph.render.layout.board import Board
 from bondgraph.render.layout.cost import Prices, prices
 from bondgraph.render.layout.grid import Nesting, nesting
-from bondgraph.render.layout.layout import automatic
+from bondgraph.render.layout.layout import automatic_centres
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.palette import BLACK, COLOURED
 from bondgraph.render.reproducible import Noise, dot, geometric, inverse, length, product

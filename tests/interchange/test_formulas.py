@@ -115,7 +115,7 @@ def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> Non
 
 
 @pytest.mark.parametrize("formula", [lambda x: x if x > 0.0 else -x, lambda x: float(x), lambda x: x + "a", lambda x: np.sin(x)])
-def test_what_no_step_does_is_refused(formula: Any) -> None:
+def test_unknown_steps_are_refused(formula: Any) -> None:
     with pytest.raises((TraceError, TypeError)):
         record_formula(formula, ((),))
 
@@ -163,7 +163,7 @@ for _ in range(MAX_NESTING):
         ("more", 1, "nothing else"),
     ],
 )
-def test_what_is_no_formula_says_why(part: str, given: Any, why: str) -> None:
+def test_invalid_formulas_are_refused_with_the_reason(part: str, given: Any, why: str) -> None:
     formula_from_json(GOOD)
     with pytest.raises(InvalidFormula, match=why):
         formula_from_json({**GOOD, part: given})

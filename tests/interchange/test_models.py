@@ -78,7 +78,7 @@ def test_runs_are_equal_to_the_last_bit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_what_is_told_of_a_model_is_the_same(name: str) -> None:
+def test_saved_models_keep_their_descriptions(name: str) -> None:
     first, second = pair(name)
     assert first.report() == second.report()
     assert str(first.parameters) == str(second.parameters) and str(first.states) == str(second.states)

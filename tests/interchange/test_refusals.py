@@ -48,7 +48,7 @@ def test_a_law_of_the_users_own_is_refused_by_its_name_and_line() -> None:
     assert "contains a Memristor" in str(caught.value) and "test_refusals.py" in str(caught.value)
 
 
-def test_a_formula_that_is_no_steps_is_refused_by_its_name_and_line() -> None:
+def test_an_unrecordable_formula_is_refused_by_name_and_line() -> None:
     graph = alone(R("r", effort=lambda f: f if f > 0.0 else 2.0 * f))
     with pytest.raises(ModelError, match=r'E350 R "r" cannot be saved') as caught:
         dump_model(graph)
@@ -84,7 +84,7 @@ UNREADABLE: list[tuple[Graph, str]] = [
 
 
 @pytest.mark.parametrize(("graph", "why"), UNREADABLE, ids=[str(k) for k in range(len(UNREADABLE))])
-def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> None:
+def test_unreadable_models_are_not_written(graph: Graph, why: str) -> None:
     with pytest.raises(ModelError, match=f"(?s)E350.*{why}"):
         dump_model(graph)
 
@@ -121,7 +121,7 @@ def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed()
         ('{"format": "screwbond-model", "version": 1}', "E352", 'no "formulas"'),
     ],
 )
-def test_what_is_no_file_of_a_model(text: str, code: str, said: str) -> None:
+def test_files_of_other_formats_are_refused(text: str, code: str, said: str) -> None:
     error = refused(text)
     assert error.problems[0].code == code and said in str(error) and "m.json" in str(error)
 
@@ -173,7 +173,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 
 @pytest.mark.parametrize(("code", "said", "change"), CHANGES)
-def test_what_does_not_fit_in_a_file(code: str, said: str, change: Callable[[dict[str, Any]], Any]) -> None:
+def test_models_too_large_for_a_file_are_refused(code: str, said: str, change: Callable[[dict[str, Any]], Any]) -> None:
     content = file_of()
     change(content)
     error = refused(json.dumps(content))
@@ -190,7 +190,7 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "code", "change"), FOUND)
-def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
+def test_campaign_findings_are_refused(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
     """Each of these files once raised an uncaught exception."""
     content = file_of(name)
     change(content["model"]["elements"])
@@ -270,6 +270,6 @@ def test_a_file_is_as_large_as_its_reader_allows(tmp_path: Path) -> None:
         parse_model(text, largest=100)
 
 
-def test_what_is_no_model_is_not_saved() -> None:
+def test_only_models_are_saved() -> None:
     with pytest.raises(ModelError, match="E100"):
         dump_model("drive")  # type: ignore[arg-type]

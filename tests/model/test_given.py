@@ -72,7 +72,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("what", GIVEN)
-def test_what_is_no_number_is_refused_wherever_it_is_given(what: str) -> None:
+def test_invalid_numbers_are_refused_everywhere(what: str) -> None:
     for given in NO_NUMBERS:
         assert "E113" in codes(GIVEN[what](given)), (what, given)
 
@@ -83,7 +83,7 @@ def test_a_structural_ratio_is_a_number() -> None:
             TF("t", given, structural=True)
 
 
-def test_a_dimension_is_no_truth_value() -> None:
+def test_a_truth_value_is_refused_as_dimension() -> None:
     assert "E103" in codes(C("c", capacitance=1.0, dimension=True))
 
 
@@ -164,7 +164,7 @@ def test_three_thousand_graphs_inside_one_another() -> None:
         graph.freeze()
 
 
-def test_two_parts_of_one_name_are_told_alone() -> None:
+def test_duplicate_names_are_the_only_problem_reported() -> None:
     """E101 is reported without a bond from a part to itself and an occupied port, which are its consequences."""
     node, twin = J0("n"), J0("n")
     graph = Graph("g").connect(node, C("c", capacitance=1.0)).connect(node, twin).connect(twin, R("r", 1.0))
@@ -178,7 +178,7 @@ def test_two_parts_of_one_name_are_told_alone() -> None:
 
 @pytest.mark.parametrize("function", [passivity, assign_causality, equations, compile_model])
 @pytest.mark.parametrize("given", [None, 3, "model", [1.0], J1("j")])
-def test_what_is_no_model_is_told_so(function, given: object) -> None:
+def test_only_models_are_accepted(function, given: object) -> None:
     with pytest.raises(ModelError, match="E100"):
         function(given)
 

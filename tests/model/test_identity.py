@@ -41,7 +41,7 @@ def test_a_relation_of_any_name_may_give_power(name: str) -> None:
     assert result["m.p"][-1] == pytest.approx((math.exp(2.0) - 1.0) / 2.0, rel=1e-6)
 
 
-def test_what_follows_is_told_by_what_it_gives() -> None:
+def test_followers_are_described_by_their_results() -> None:
     """Two species are on one 0-junction, so one sets the effort of the other."""
     graph, pool = Graph("pool"), J0("pool")
     graph.connect(pool, Ce("A", constant=1.0, initial=1.0)).connect(pool, Ce("B", constant=1.0, initial=1.0))
@@ -62,7 +62,7 @@ def concrete(base: type) -> set[type]:
 
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
-def test_every_law_says_what_it_is(law: type[Law]) -> None:
+def test_every_law_describes_itself(law: type[Law]) -> None:
     assert law in ASSEMBLE
     assert law.signals is not Law.signals
     if issubclass(law, Storing):

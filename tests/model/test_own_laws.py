@@ -92,7 +92,7 @@ def test_a_law_of_ones_own_runs(backend: str) -> None:
 
 
 @pytest.mark.usefixtures("known")
-def test_an_arrow_that_points_away_turns_what_flows_in() -> None:
+def test_an_outward_arrow_reverses_the_flow() -> None:
     one, other = (simulate(circuit(turned), 2.0, rtol=1e-9, progress=False) for turned in (False, True))
     assert other["mr.q"][-1] - 0.5 == pytest.approx(-(other["c.q"][-1]), rel=1e-6)
     assert one["mr.q"][-1] - 0.5 == pytest.approx(one["c.q"][-1], rel=1e-6)

@@ -68,7 +68,7 @@ def test_motions() -> None:
         assert unknown_unit(unit) is None
 
 
-def test_what_the_domain_of_a_port_implies() -> None:
+def test_the_domain_of_a_port_implies_units() -> None:
     graph, v, w = Graph("units"), J1("v", domain=TRANSLATION), J1("w", domain=ROTATION)
     graph.connect(Se("push", 1.0), v).connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=3.0)).connect(v, R("drag", 0.1))
     own = R("own", effort=lambda f, k: k * f**3, parameters={"k": 1.0})

@@ -81,6 +81,6 @@ def test_a_polygon_is_the_hull_of_the_contacts_seen_from_above() -> None:
 
 @pytest.mark.parametrize("call", [lambda: support_polygon([0, 0, 1]), lambda: support_margin([[np.nan] * 3], [0] * 3),
                                   lambda: support_polygon(np.eye(3), up=(0, 0, 0))])  # fmt: skip
-def test_what_is_no_polygon_is_refused(call: Any) -> None:
+def test_invalid_polygons_are_refused(call: Any) -> None:
     with pytest.raises(ModelError, match="E342"):
         call()

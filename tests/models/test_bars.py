@@ -79,7 +79,7 @@ def test_a_terminal_has_a_bar_that_leaves_nothing(
 
 
 @pytest.mark.parametrize("name", WORK)
-def test_nobody_else_is_told(name: str, at_once: Callable[[io.StringIO], None]) -> None:
+def test_unrelated_users_get_no_message(name: str, at_once: Callable[[io.StringIO], None]) -> None:
     terminal, file = Terminal(), io.StringIO()
     at_once(terminal)
     WORK[name](False)

@@ -242,7 +242,7 @@ def test_no_such_body(change, code, words):
         ({"centre_of_mass": (0.0, 0.0)}, "E424"),
     ],
 )
-def test_start_values_that_are_no_numbers(change, code):
+def test_nonnumeric_start_values_are_refused(change, code):
     with pytest.raises(ModelError) as caught:
         rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
     (problem,) = caught.value.problems

@@ -318,12 +318,12 @@ def test_refused_links():
         (lambda: chain_graph(pendulum_chain(), position="up"), "E454"),
     ],
 )
-def test_what_is_no_chain_or_no_number_is_refused(make, code):
+def test_invalid_chains_and_numbers_are_refused(make, code):
     with pytest.raises(ModelError, match=code):
         make()
 
 
-def test_what_has_no_surface_is_not_run_in_contact():
+def test_links_without_surface_are_refused_in_contact():
     part = chain_graph(pendulum_chain(), ports=["bob"])
     graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
     cases = ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is not a body"))

@@ -191,7 +191,7 @@ def test_nothing_is_warmed_that_would_not_be_kept(place, why, tmp_path, monkeypa
     assert "E399" in told and why in told and "SCREWBOND_CACHE=FOLDER" in told
 
 
-def test_what_is_warmed_is_all_that_is_made_of_procedures() -> None:
+def test_warming_compiles_all_procedures() -> None:
     root = Path(warming.__file__).parent
     using = {path for path in root.rglob("*.py") if "compile_written" in path.read_text(encoding="utf-8")}
     methods = {Path(inspect.unwrap(entry.load().machine_code).__code__.co_filename) for entry in METHODS.values()}
@@ -250,7 +250,7 @@ def test_diagram_takes_every_option(car: Path) -> None:
         ("car.py:fail", 'E588 "car.py" raises an error: RuntimeError: no tyres\n  at car.py:12'),
     ],
 )
-def test_diagram_says_what_it_does_not_find(car: Path, capsys: pytest.CaptureFixture[str], given: str, said: str) -> None:
+def test_the_diagram_command_names_missing_parts(car: Path, capsys: pytest.CaptureFixture[str], given: str, said: str) -> None:
     assert main(["diagram", given, "x.svg"]) == 2
     assert said in capsys.readouterr().err
     assert not (car / "x.svg").exists()

@@ -57,7 +57,7 @@ def test_nothing_starts_where_the_angles_end():
         chain_graph(floating(), position=[0, np.pi / 2, 0, 0, 0, 0, 0, 0])
 
 
-def test_a_mechanism_that_is_singular_everywhere_is_not_told_to_move():
+def test_an_everywhere_singular_mechanism_gets_other_advice():
     bodies = {"one": None, "other": ball_inertia(1.0, 0.1, (0.5, 0, 0))}
     links = [Link(name, joints.revolute((0, 0, 1)), body) for name, body in bodies.items()]
     with pytest.raises(ModelError, match=r"E454.*singular\n(?s:.*): one, other\n(?s:.*)independent freedoms"):

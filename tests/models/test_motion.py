@@ -174,7 +174,7 @@ def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
         s_curve(0.0, d, velocity=v, acceleration=a, jerk=j, duration=0.999 * motion.duration)
 
 
-def test_approach_goes_on_with_its_end_velocity() -> None:
+def test_an_approach_continues_with_its_end_velocity() -> None:
     """The reference of a soft touch moves from 45 mm to 1.9 mm, and then continues at 0.2 mm/s."""
     limits = {"velocity": 0.05, "acceleration": 0.1, "jerk": 0.5}
     motion = MOTIONS["moving end"]
@@ -197,7 +197,7 @@ def test_motions_follow_each_other_and_stand_side_by_side() -> None:
         np.testing.assert_allclose(beside.derivative(t, order), expected, atol=1e-11)
 
 
-def test_flow_source_moves_what_follows_it() -> None:
+def test_a_flow_source_moves_its_followers() -> None:
     motion = MOTIONS["pick"]
     graph, joint = Graph("driven"), J1("slide", domain="translation")
     graph.connect(flow_source("drive", motion, unit="m"), joint)

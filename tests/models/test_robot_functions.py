@@ -63,7 +63,7 @@ def two_links(**limits: Any) -> Chain:
     ))  # fmt: skip
 
 
-def test_rows_are_what_single_poses_give() -> None:
+def test_rows_of_poses_equal_single_poses() -> None:
     tree = branched()
     q, v, a = RNG.normal(size=(3, 2, 3, tree.freedoms))
     for formula in (
@@ -188,7 +188,7 @@ def refused(code: str, text: str, call: Any) -> None:
     assert [problem.code for problem in caught.value.problems] == [code] and text in str(caught.value)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_arrays_of_wrong_shape_are_refused() -> None:
     arm = two_links(upper=(-1.0, 1.0))
     refused("E338", "its shape is (2, 3)", lambda: mass_matrix(arm, np.zeros((2, 3))))
     refused("E338", "its shape is (3,)", lambda: jacobian(arm, "fore", (0.0, 0.0, 0.0)))

@@ -287,7 +287,7 @@ def test_point_spring_with_damping_along_its_line():
         assert across or np.abs(result["spring.force"][1:-1, 0] - pull).max() < 0.05 * np.abs(pull).max()
 
 
-def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
+def test_a_line_force_pushes_its_points_apart_with_its_effort():
     points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
     graph, cylinder = Graph("line"), line_force("cylinder", *points)
     one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))

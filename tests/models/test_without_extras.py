@@ -83,13 +83,13 @@ def test_all_end_well(folder):
 
 @pytest.mark.release
 @pytest.mark.parametrize("name", RUNS)
-def test_what_needs_no_extra_is_written(folder, name):
+def test_files_without_extras_are_written(folder, name):
     assert {path.name for path in (folder / name).iterdir()} == RUNS[name][1]
 
 
 @pytest.mark.release
 @pytest.mark.parametrize("name", RUNS)
-def test_one_line_says_what_is_missing(folder, name):
+def test_one_line_names_the_missing_extras(folder, name):
     parts = {part.splitlines()[0]: part.splitlines()[1:] for part in (folder / "stderr").read_text().split("\n# ")[1:]}
     said = [lines for given, lines in parts.items() if f"/{name} " in given + " "]
     (lines,) = said
@@ -107,7 +107,7 @@ def discharge():
     return simulate(graph.connect(loop, C("c", capacitance=1.0, initial=1.0)).connect(loop, R("r", 1.0)), 1.0)
 
 
-def test_what_needs_an_extra_says_which(no_extras, tmp_path):
+def test_missing_extras_are_named(no_extras, tmp_path):
     from tests.inner.models_pictures import plot_signals
 
     result = discharge()

@@ -196,7 +196,7 @@ def test_trying_leaves_nothing(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_fails_leaves_the_folder_as_it_was(tmp_path):
+def test_a_failed_write_leaves_the_folder_unchanged(tmp_path):
     write_all(tmp_path / "out", filled(a_txt="1", b_txt="1"))
 
     def fails(folder):
@@ -250,7 +250,7 @@ def test_a_file_that_cannot_be_moved_undoes_the_others(tmp_path, monkeypatch):
 
 
 @posix
-def test_what_a_killed_run_left_is_deleted_and_what_is_in_use_is_not(tmp_path):
+def test_leftovers_are_deleted_and_files_in_use_are_kept(tmp_path):
     script = (
         "import os, sys; from pathlib import Path; from bondgraph.output.files import temporary_folder\n"
         "with temporary_folder(Path(sys.argv[1])) as folder:\n"

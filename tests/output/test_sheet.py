@@ -48,12 +48,12 @@ FOREIGN = (
 
 
 @pytest.mark.parametrize("line", FOREIGN)
-def test_a_setting_beside_the_sheet_is_seen(line: str) -> None:
+def test_settings_outside_the_style_sheet_are_found(line: str) -> None:
     assert settings_of(line)
 
 
 @pytest.mark.parametrize("line", ["plot(x, color=INK, fontsize=SMALL)", "'# heading'", "fill(x, facecolor='none')"])
-def test_what_the_sheet_has_is_no_setting(line: str) -> None:
+def test_style_sheet_values_are_not_repeated(line: str) -> None:
     assert not settings_of(line)
 
 

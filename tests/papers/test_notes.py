@@ -89,7 +89,7 @@ def random_arm(rng: np.random.Generator) -> tuple[DeltaParameters, dict[str, Any
     return p, letters, theta, rates
 
 
-def test_the_notes_of_an_arm_compute_what_the_code_computes() -> None:
+def test_the_notes_of_an_arm_agree_with_the_code() -> None:
     rng = np.random.default_rng(7)
     both = [
         text
@@ -109,7 +109,7 @@ def test_the_notes_of_an_arm_compute_what_the_code_computes() -> None:
             assert found == pytest.approx(np.ravel(value).astype(float), rel=1e-12, abs=1e-14), letter
 
 
-def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
+def test_the_notes_of_a_tip_agree_with_the_code() -> None:
     rng = np.random.default_rng(8)
     place, slope = (
         [text for text in note.split("$")[1::2] if text.startswith(start)]
@@ -125,7 +125,7 @@ def test_the_notes_of_a_tip_compute_what_the_code_computes() -> None:
         assert found == pytest.approx(arm.tip_jacobian(theta, p).astype(float), rel=1e-12, abs=1e-14)
 
 
-def test_the_notes_of_the_closure_are_what_the_code_computes() -> None:
+def test_the_notes_of_the_closure_agree_with_the_code() -> None:
     rng = np.random.default_rng(9)
     text = next(text for text in formula_notes.TIP.split("$") if text.startswith("h ="))
     inside = text.partition(" = ")[2].rpartition(" = ")[0]

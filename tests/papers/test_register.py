@@ -161,7 +161,7 @@ def test_sources_are_entries_of_the_page() -> None:
             assert ENTRY.fullmatch(entry) or entry in works, (where, entry)
 
 
-def test_every_cited_equation_stands_on_the_page_and_is_said_corrected_where_it_is_wrong() -> None:
+def test_every_cited_equation_is_listed_and_marked_if_corrected() -> None:
     found = list(cited())
     assert len({(paper, place) for paper, place, *_ in found}) > 25
     for paper, place, corrected, where in found:
@@ -179,7 +179,7 @@ def resolved(path: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
+def test_misprinted_equations_with_an_operation_are_marked_corrected() -> None:
     checked = 0
     for paper in PAPERS:
         for heading, corrected in ((RIGHT, False), (WRONG, True)):
@@ -255,7 +255,7 @@ def test_sources_reach_the_statements_of_a_model(name: str) -> None:
     assert SURVIVING[name] <= {statement.op.source for statement in system(name).statements}
 
 
-def test_what_is_derived_keeps_the_source() -> None:
+def test_derived_operations_keep_their_source() -> None:
     energy = Op("energy", lambda q, k: 0.5 * k * q * q, r"\tfrac12 #2 #1^2", "BO18 (5), corrected")
     other = Op("inertia", lambda q: 1.0 + q * q, source="BO20 (11)")
     assert as_op(energy) is energy and gradient(energy).source == energy.source

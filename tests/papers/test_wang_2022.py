@@ -157,7 +157,7 @@ def test_the_compression_returns_to_zero():
         assert 0.5 * rate**2 + lost == pytest.approx(0.5, rel=1e-9)
 
 
-def test_the_order_of_the_effective_masses_is_no_law():
+def test_effective_masses_have_no_fixed_order():
     """In some poses the composite mass exceeds the projected mass: the order in the three poses of Fig. 7 is not general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)

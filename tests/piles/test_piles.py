@@ -242,7 +242,7 @@ def test_free_flight_keeps_momentum_and_spin():
     assert np.allclose(np.linalg.norm(pose[:, :4], axis=1), 1.0, atol=1e-14)
 
 
-def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
+def test_a_belt_moves_a_box_and_its_work_is_in_the_account():
     """Until the box moves with the belt, the belt supplies m v^2, half of which friction dissipates."""
     v, mu = 1.0, 0.4
     belt = prescribed_body("belt", twist=(0, 0, 0, v, 0, 0), shape=HalfSpace())
@@ -378,7 +378,7 @@ def test_too_few_sweeps_leave_a_doubt():
     assert run.residual.max() > 10.0
 
 
-def test_what_cannot_be():
+def test_invalid_piles_are_refused():
     a, b = ball("a", position=(0, 0, 1)), ball("b", position=(0, 0, 2))
     refused("E545", lambda: rigid_body("c", mass=1.0, inertia=(1, 1, 1), shape="ball"))
     refused("E545", lambda: graph_of(a, rigid_body("c", mass=1.0, inertia=(1, 1, 1))))
@@ -400,7 +400,7 @@ def test_what_cannot_be():
     refused("E551", lambda: free_body_stepper(graph_of(ball("a"), ball("b", position=(0, 0, 0.5))), tolerance=2.0))
 
 
-def test_jointed_bodies_are_no_pile_and_do_not_collide():
+def test_jointed_bodies_do_not_collide_with_each_other():
     a, b = ball("a", position=(0, 0, 1)), ball("b", position=(0, 0, 1))
     graph = Graph("jointed")
     attach_joint(graph, joint_graph("hinge", revolute((0, 1, 0))), a, b)

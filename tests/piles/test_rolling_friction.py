@@ -55,7 +55,7 @@ def test_a_turntable_takes_a_box_along():
     assert run.ledger.relative_residual < 1e-11 and run.ledger.elements["moved bodies"][-1] > 0.5 * 9.0 / 600.0
 
 
-def test_what_resists_cannot_be_negative_or_jointed():
+def test_negative_or_jointed_rolling_resistance_is_refused():
     refused("E546 rolling_friction", lambda: graph_of(floor(), ball("a"), rolling_friction=-1.0))
     refused("E546 spinning_friction", lambda: graph_of(floor(), ball("a"), spinning_friction=np.inf))
     refused("E487", lambda: stepper(graph_of(floor(), ball("a"), rolling_friction=1e-3), "full"))

@@ -35,7 +35,7 @@ def test_a_sleeping_box_wakes_when_its_belt_starts():
     assert run["box.twist"][-1, 3] == pytest.approx(0.4 * G * 0.2, rel=0.03)
 
 
-def test_what_cannot_sleep():
+def test_bodies_that_cannot_sleep():
     capsule = rigid_body("capsule", mass=1.0, inertia=(1, 1, 1), shape=Capsule(0.1, 0.2), position=(0, 0, 1))
     refused("E486", lambda: free_body_stepper(graph_of(floor(), capsule), sleep=1e-3).simulate(0.1, step=0.01))
     refused("E551", lambda: free_body_stepper(graph_of(floor(), ball("a", position=(0, 0, 1))), sleep=-1.0))

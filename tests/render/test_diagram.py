@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bondgraph import J0, J1, X0, Automaton, Block, C, Graph, I, Model, ModelError, R, Se, assign_causality, compile_model
-from tests.inner.render import COLOURED, SIGNS, automatic, diagram, flow_side, frame, legend_lines, sketch, text_width
+from tests.inner.render import COLOURED, SIGNS, automatic_centres, diagram, flow_side, frame, legend_lines, sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
 
 GRAPHS = {"hoist": hoist, "chain": lambda: chain(5), "sixty nodes": lambda: chain(9), "bodies": touching_bodies}
@@ -137,7 +137,7 @@ def test_bonds_pass_no_other_element(drawn):
 
 def test_boxes_hold_their_own_elements_only():
     drawn = sketch(touching_bodies().freeze())
-    where = automatic(drawn)
+    where = automatic_centres(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     for box, (left, top, right, bottom) in zip(drawn.boxes, frames, strict=True):
         for i, (x, y) in enumerate(where):
@@ -240,7 +240,7 @@ def test_elements_along_a_line_are_drawn():
     graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))
     inside = Graph("around")
     inside.add(graph)
-    assert np.isfinite(automatic(sketch(inside.freeze()))).all()
+    assert np.isfinite(automatic_centres(sketch(inside.freeze()))).all()
 
 
 def test_empty_model():
@@ -328,7 +328,7 @@ def nest(name, inner=None):
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
-def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
+def test_a_switch_inside_a_folded_graph_shows_its_signal():
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))
@@ -353,7 +353,7 @@ def test_positions_of_folded_graphs():
 
 
 @pytest.mark.parametrize("folded", ["body 3", ("body 1", "body 3"), ("contact.gap",)])
-def test_what_is_no_nested_graph_is_not_folded(folded):
+def test_only_nested_graphs_are_folded(folded):
     with pytest.raises(ModelError, match="body 1, "):
         diagram(touching_bodies().freeze(), folded=folded)
     with pytest.raises(ModelError) as error:

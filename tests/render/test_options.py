@@ -71,7 +71,7 @@ def test_models_without_nested_graphs_stay_as_they_are():
 
 
 @pytest.mark.usefixtures("rough_layout")
-def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
+def test_unfolded_graphs_open_all_enclosing_graphs():
     model = machine(10, 2, 5)
     shown = set(diagram(model, unfolded=("arm 3.finger 1",)).positions)
     assert {f"arm 3.finger 1.spring {k}" for k in range(5)} | {"arm 3.node", "arm 3.finger 0", "arm 2"} <= shown
@@ -95,7 +95,7 @@ def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
         ({"labels": {"arm 1.node -> arm 1.spring 0": "1 N"}}, "E589"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(given, code):
+def test_invalid_options_are_refused(given, code):
     with pytest.raises(ModelError) as error:
         diagram(machine(2, 1, 1), **given)
     assert [problem.code for problem in error.value.problems] == [code]
@@ -103,7 +103,7 @@ def test_what_cannot_be_chosen_is_refused(given, code):
 
 
 @pytest.mark.usefixtures("rough_layout")
-def test_the_method_of_a_graph_takes_what_the_function_takes():
+def test_the_graph_method_has_the_options_of_the_function():
     function, method = (inspect.signature(each).parameters for each in (diagram, Graph.diagram))
     assert [str(each) for each in list(method.values())[1:]] == [str(each) for each in list(function.values())[1:]]
     given = {"folded": ("body 1",), "title": "Two", "legend": False, "values": True, "labels": True, "colours": "black"}

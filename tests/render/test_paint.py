@@ -93,7 +93,7 @@ def test_the_same_picture_gives_the_same_files(tmp_path):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
-def test_names_are_no_formulas_and_characters_that_are_none_are_marked(tmp_path):
+def test_names_are_not_typeset_and_invalid_characters_are_marked(tmp_path):
     elements = {"$x^2$ \\frac": J1("loop"), "\x01\x1f": C("store", capacitance=1.0), "µ <&>": R("leak", 2.0)}
     drawing = diagram(Model("$a$\x02", elements, (), {}, (), {}))
     assert ElementTree.fromstring(drawing.svg).find(f"{SVG}title").text == "$a$\ufffd"
@@ -105,7 +105,7 @@ def test_a_picture_of_nothing(tmp_path):
     assert diagram(Model("nothing", {}, (), {}, (), {})).write(tmp_path / "x.pdf").read_bytes().startswith(b"%PDF-")
 
 
-def test_without_matplotlib_the_svg_is_written_and_the_others_say_what_to_install(tmp_path, monkeypatch):
+def test_without_matplotlib_only_svg_is_written(tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)

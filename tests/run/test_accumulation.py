@@ -95,7 +95,7 @@ def test_a_rest_that_is_left_at_once_ends_the_run(state):
     assert run.failure.kind == "chattering" and run.failure.suspect == "floor" and len(run.events) < 200
 
 
-def test_what_rests_may_start_again():
+def test_a_resting_body_may_move_again():
     thrown = Transition(
         "contact",
         "flight",

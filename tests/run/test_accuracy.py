@@ -95,7 +95,7 @@ def test_stiff_model_changes_to_rodas5p_by_itself():
     assert result.statistics.rates < 20_000
 
 
-def test_stiff_model_without_derivatives_goes_on():
+def test_a_stiff_model_without_derivatives_runs():
     made = program(lambda t, x, p, m: [-p[0] * (x[0] - s.cos(t))], (1, 1, 0))
     made = dataclasses.replace(made, differentiate=None, couple=made.differentiate)
     result = simulate(made, [2.0], [1e5], [], 2.0, rtol=1e-5)
@@ -125,7 +125,7 @@ def test_kinds_of_algebra_agree():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_far_from_its_source_is_as_small_as_numbers_are(method):
+def test_values_far_from_a_source_underflow_smoothly(method):
     """Each cell has a thousandth of its predecessor's value, down to 1e-312."""
     made = program(lambda t, x, p, m: [1.0 - x[0], *(p[0] * x[i - 1] - x[i] for i in range(1, 105))], (105, 1, 0))
     result = simulate(made, np.zeros(105), [1e-3], [], 400.0, method=method, rtol=1e-6, samples=[400.0])

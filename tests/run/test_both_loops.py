@@ -46,7 +46,7 @@ WITH_PYTHON = {
     "Newton steps back and forth": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
     "a ball comes to rest": lambda: test_accumulation.test_a_ball_comes_to_rest_where_its_impacts_accumulate(0.8, 4.063713),
     "many impacts without a limit": test_accumulation.test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest,
-    "a rest that is left": test_accumulation.test_what_rests_may_start_again,
+    "a rest that is left": test_accumulation.test_a_resting_body_may_move_again,
     "a rest that is left at once": lambda: test_accumulation.test_a_rest_that_is_left_at_once_ends_the_run("contact"),
     "a dead bounce": lambda: test_settling.test_a_mass_on_a_spring_rests_against_its_stop(0.0),
     "transitions without end": test_events.test_transitions_without_end_are_chattering,
@@ -67,7 +67,7 @@ WITH_PYTHON = {
 
 
 @pytest.mark.parametrize("kind", ALL_IN_MACHINE_CODE)
-def test_what_machine_code_knows_is_settled_there(kind):
+def test_events_known_to_machine_code_stay_there(kind):
     with compared() as told:
         result = ALL_IN_MACHINE_CODE[kind]()
     assert result.ok and told["runs"] == 1 and len(result.events) > 10
@@ -76,7 +76,7 @@ def test_what_machine_code_knows_is_settled_there(kind):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", WITH_PYTHON)
-def test_what_only_python_knows_it_is_asked(kind):
+def test_python_callbacks_are_called_when_needed(kind):
     with compared() as told:
         WITH_PYTHON[kind]()
     assert told["runs"] >= 1 and told["asked_again"] == told["asked"]

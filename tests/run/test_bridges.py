@@ -93,7 +93,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
     np.testing.assert_allclose(run["load.flow"], expected, rtol=0.0, atol=1e-9)
 
 
-def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
+def test_machine_code_and_reference_find_the_same_events(bridge, monkeypatch):
     """On average, fewer than half of all transitions fire at an instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire

@@ -56,7 +56,7 @@ def test_code_that_stayed_behind_is_not_run(parts) -> None:
 
 
 @pytest.mark.parametrize("which", ["graph", "model", "compiled", "element", "formula"])
-def test_what_holds_formulas_is_no_pickle(parts, which: str) -> None:
+def test_objects_with_formulas_cannot_be_pickled(parts, which: str) -> None:
     graph, compiled, _ = parts
     element = graph.parts["u"]
     thing = {"graph": graph, "model": compiled.model, "compiled": compiled, "element": element, "formula": element.law.value}[
@@ -99,7 +99,7 @@ def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
     assert type(other) is kind and str(other) == str(error) and other.problem == error.problem
 
 
-def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
+def test_results_with_constraints_and_time_events_can_be_pickled():
     graph, v = Graph("held"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
     graph.add(signals.step("step", start=0.5))

@@ -81,7 +81,7 @@ def test_a_verdict_does_not_depend_on_units():
     assert verdicts[0] == verdicts[1] and not verdicts[0][0]
 
 
-def test_what_events_take_is_lost_by_their_island_alone():
+def test_event_losses_belong_to_their_energy_island():
     graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
     store = C("cell", capacitance=2.0, initial=4.0)
     graph.connect(node, store).connect(node, R("leak", 1.0))
@@ -96,7 +96,7 @@ def test_what_events_take_is_lost_by_their_island_alone():
     assert kept.ok and ends.ok.all()
 
 
-def test_pseudo_bonds_are_no_joules():
+def test_pseudo_bonds_have_their_own_energy_unit():
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}

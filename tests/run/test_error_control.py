@@ -219,7 +219,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("times", [1, 10, 10**9])
-def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, times, monkeypatch):
+def test_exceptions_in_callbacks_are_raised_by_the_run(error, times, monkeypatch):
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
     structure = StructureCache.structure

@@ -5,7 +5,7 @@ import pytest
 
 from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, Sf, Transition, compile_model
 from tests.inner.run import EventHandler, PreparedProgram, handler
-from tests.run.test_log_room import ALIKE, switched
+from tests.run.test_event_log_growth import ALIKE, switched
 from tests.run.test_together import cradle, start
 
 COUNT = 3
@@ -20,13 +20,13 @@ def struck(compiled, speed=1.0):
     return compiled.simulate(0.2, initial=start(np.ones(COUNT), speed * np.eye(COUNT)[0], [0.1, 0.0]), progress=False)
 
 
-def test_python_is_asked_for_simultaneous_collisions_only(balls):
+def test_python_is_called_for_simultaneous_collisions_only(balls):
     run = struck(balls)
     assert run.ok and len(run.events) == run.statistics.events_in_python == 1
     assert len(run.events[0].simultaneous) == 2
 
 
-def test_machine_code_goes_on_after_an_answer(balls, monkeypatch):
+def test_machine_code_continues_after_a_callback(balls, monkeypatch):
     speeds = (0.5, 1.0, 2.0)
     alone = [struck(balls, speed) for speed in speeds]
     prepared = balls.prepare_run(0.2, progress=False)
@@ -64,7 +64,7 @@ def test_a_log_without_memory_for_more_ends_the_run_with_its_error(monkeypatch):
         compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
 
 
-def test_what_a_source_supplies_in_simultaneous_collisions_is_in_the_account():
+def test_source_work_in_simultaneous_collisions_is_in_the_account():
     """A plate driven at 1 m/s hits balls of 1 kg and 2 kg at rest, which leave at 1.5 m/s, so the plate transfers 4.5 N s."""
     graph, plate = Graph("plate"), J1("plate", domain="translation")
     graph.connect(Sf("drive", 1.0), plate)

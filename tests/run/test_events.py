@@ -51,7 +51,7 @@ def test_impacts_by_solve_ivp():
 
 
 @pytest.mark.parametrize("restitution", [0.3, 0.7, 0.9])
-def test_zeno_is_reported_and_the_run_ends_with_what_it_has(restitution):
+def test_zeno_behaviour_ends_the_run_with_a_report(restitution):
     result = simulate(ball(), [1.0, 0.0], [G, restitution], [0.0], 20.0, rtol=1e-9)
     assert result.failure is not None and result.failure.kind == "Zeno"
     assert result.failure.suspect == "floor"

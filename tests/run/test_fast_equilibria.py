@@ -27,7 +27,7 @@ def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
 
 
 @pytest.mark.parametrize(("bound", "RT", "size"), [("H", 1.0, 1.0), ("2 H", 8.314 * 310.0, 1e-15)])
-def test_a_held_species_supplies_what_is_bound(bound, RT, size):
+def test_a_held_species_supplies_the_bound_amount(bound, RT, size):
     """The supplied energy is the potential times the bound amount, which the states give exactly."""
     compiled, count = compile_model(binding(bound, RT, size)), 1 if bound == "H" else 2
     prepared, rates = compiled.prepare_run(1e3), [size * 10.0**power for power in (0, 3, 6, 9, 12)]
@@ -43,7 +43,7 @@ def test_a_held_species_supplies_what_is_bound(bound, RT, size):
 
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 @pytest.mark.parametrize("rate", [1e6, 1e12])
-def test_a_capacitor_behind_hardly_any_resistance_follows_its_source(rate, rtol):
+def test_a_capacitor_behind_a_tiny_resistance_follows_its_source(rate, rtol):
     """The voltage of the small resistor, a difference of nearly equal numbers, is rounding error."""
     graph, v, n = Graph("rc"), J1("v"), J0("n")
     graph.connect(Se("u", lambda t: 2.0 + s.sin(t), signals=["time"]), v).connect(v, R("r", resistance=1.0 / rate))

@@ -111,7 +111,7 @@ def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
     assert 1e-3 * budgets[-1] > 0.1
 
 
-def test_what_the_gpu_cannot_judge_is_handed_back_and_counted(prepared, plug):
+def test_runs_that_the_gpu_cannot_finish_return_to_the_cpu(prepared, plug):
     blocks = starts(prepared, 60)
     varied = np.flatnonzero(np.ptp(blocks[0], axis=0))[0]
     back = frozenset(blocks[0][::7, varied].tolist())
@@ -173,7 +173,7 @@ def test_auto_takes_a_gpu_with_fast_doubles_for_many_runs(plug):
 # --- what cannot run on a GPU ---------------------------------------------------------------------------------------------
 
 
-def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
+def test_models_with_python_callbacks_are_refused(oscillator, plug, tmp_path):
     gpu = plug(StandIn())
     points = {"spring.stiffness": [20.0, 50.0]}
     for given, why, cure in (
@@ -283,7 +283,7 @@ def columns(runs):
     return {name: runs[name].tobytes() for name in ("run", *runs.names())}
 
 
-def test_a_sweep_says_what_made_each_run(oscillator, plug, tmp_path):
+def test_a_sweep_records_the_device_of_each_run(oscillator, plug, tmp_path):
     here = sweep(oscillator, t_end=1.0, samples=0.25, **drawn(80))
     gpu = plug(StandIn())
     for store in (None, tmp_path / "runs.db"):
@@ -293,7 +293,7 @@ def test_a_sweep_says_what_made_each_run(oscillator, plug, tmp_path):
     assert set(here.device) == {"cpu"} and not gpu.held
 
 
-def test_a_sweep_goes_on_from_its_store_after_a_loss(oscillator, plug, tmp_path, monkeypatch):
+def test_a_sweep_continues_from_its_store_after_a_loss(oscillator, plug, tmp_path, monkeypatch):
     monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     here = sweep(oscillator, t_end=1.0, samples=0.25, **drawn(120))
     path = tmp_path / "runs.db"
@@ -312,7 +312,7 @@ def test_a_sweep_goes_on_from_its_store_after_a_loss(oscillator, plug, tmp_path,
     assert sweep(oscillator, t_end=1.0, samples=0.25, store=path, device=None, **drawn(120)).complete
 
 
-def test_a_sweep_by_auto_goes_on_by_the_cpu(oscillator, plug, monkeypatch):
+def test_an_automatic_sweep_continues_on_the_cpu(oscillator, plug, monkeypatch):
     monkeypatch.setattr(choose, "LEAST_RUNS", 100)
     monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     plug(StandIn(lost_at=4))

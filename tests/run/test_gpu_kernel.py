@@ -62,7 +62,7 @@ def test_threads_have_the_bits_of_the_processor(example, tmp_path):
     assert launches[0] == 1 < launches[2] < launches[1]
 
 
-def test_nothing_may_be_fused_but_what_is_written(example):
+def test_only_written_fused_operations_exist(example):
     rounded = re.findall(r"\b(?:add|sub|mul|fma|div|sqrt)\.(\w+)\.f64", example[-1].ptx)
     assert len(rounded) > 1000 and set(rounded) == {"rn"}
     assert not re.search(r"\b(?:add|sub|mul|fma|div|sqrt)\.f64|\.extern", example[-1].ptx)
@@ -79,7 +79,7 @@ def test_a_text_that_is_none_is_refused():
         nvptx.ptx_of(["define nothing"], "advance_runs")
 
 
-def test_what_a_gpu_cannot_do_is_refused_by_name():
+def test_unsupported_gpu_operations_are_refused_by_name():
     run = pushed(singular="keep")
     problem = gpu_refusal(run.program)
     assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot use a GPU')
@@ -95,7 +95,7 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
         gpu_kernel(example[0], example[1])
 
 
-def test_clocks_of_other_parameters_are_told_apart(example):
+def test_clocks_with_different_parameters_are_distinguished(example):
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

@@ -68,7 +68,7 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
-def test_what_stays_below_zero_is_no_event(options):
+def test_guards_that_stay_below_zero_cause_no_event(options):
     for top in (-1e-12, 1e-12):
         graph = passing_height(top)
         run = graph.simulate(400.0, samples=[400.0], **options)

@@ -77,7 +77,7 @@ def test_a_question_that_nobody_answers_ends_the_run():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_patterns_in_rooms_are_those_of_python(seed):
+def test_preallocated_patterns_equal_those_of_python(seed):
     random, n = np.random.default_rng(seed), 7
     indptr = np.concatenate([[0], np.cumsum(random.integers(0, n + 1, n))])
     indices = np.concatenate([np.sort(random.permutation(n)[:k]) for k in np.diff(indptr)])

@@ -127,7 +127,7 @@ def test_a_thermostat_of_large_terms_keeps_time(length):
     assert times == pytest.approx(np.log(2.0 / 0.9) + half * np.arange(len(times)), rel=0.0, abs=1e-10)
 
 
-def test_what_another_event_sees_ahead_of_it_is_no_jump():
+def test_a_later_event_is_not_mistaken_for_a_jump():
     shortly = 1.0 - 1e-9
     graph = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x > 1.0, "s.q"))
     smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))

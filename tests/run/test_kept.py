@@ -148,7 +148,7 @@ def alike(kept: Result, plain: Result) -> None:
 
 @pytest.mark.filterwarnings("ignore::bondgraph.UnreliableRunWarning", "ignore::bondgraph.RoundingWarning")
 @pytest.mark.parametrize("case", CASES)
-def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, monkeypatch):
+def test_kept_values_equal_the_full_run_for_any_page_size(case, monkeypatch):
     run = case_of(case)
     plain = run()
     names = some(plain)
@@ -160,7 +160,7 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
             assert kept[name].tobytes() == plain[name].tobytes(), f"{name}, {rows} samples per page"
 
 
-def test_the_cases_have_what_they_are_there_for():
+def test_the_cases_cover_their_features():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
@@ -210,7 +210,7 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
     assert pages[0] < pages[1] < pages[2]
 
 
-def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
+def test_a_long_account_keeps_the_largest_residual(monkeypatch):
     run = case_of("doubts")
     with pytest.warns(UnreliableRunWarning):
         plain = run()
@@ -271,7 +271,7 @@ def bumper():
     return of_program(problems.bumper, [-1.0, 1.0], [50.0, 0.3], [0.0], 6.0, samples=0.05)
 
 
-def test_a_result_answers_for_what_was_kept(bumper):
+def test_a_result_offers_only_kept_quantities(bumper):
     plain, kept = bumper(), bumper(keep=["mass.x", "wall.mode"])
     assert isinstance(kept, KeptResult) and kept.names() == ("mass.x", "wall.mode") and "mass.v" not in kept
     assert kept.peak("mass.x") == plain.peak("mass.x")
@@ -328,7 +328,7 @@ def test_plots_and_pickles(bumper):
     ],
     ids=str,
 )
-def test_what_cannot_be_kept_is_refused(bumper, given, said):
+def test_unavailable_quantities_cannot_be_kept(bumper, given, said):
     with pytest.raises(RunError, match=f"(?s){said}"):
         bumper(**given)
 

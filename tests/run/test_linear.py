@@ -208,7 +208,7 @@ def test_units_change_no_bit(kind, spread):
 
 
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
-def test_singular_and_not_finite_matrices_are_told(kind):
+def test_singular_and_nonfinite_matrices_are_reported(kind):
     for full in (np.diag([1.0, 0.0, 2.0]), np.array([[1.0, 2.0], [0.5, 1.0]]), np.diag([1.0, np.nan, 1.0])):
         n = len(full)
         rows, columns = np.indices((n, n)).reshape(2, -1)

@@ -216,7 +216,7 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
         assert ends["m"][k] == np.median(run(parameters={"spring.stiffness": stiffness})["spring.q"])
 
 
-def test_a_value_that_is_no_number_is_no_peak(alone):
+def test_nan_is_not_a_peak(alone):
     made_of = program(
         lambda t, x, p, m: [1.0],
         (1, 1, 0),

@@ -77,7 +77,7 @@ def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
-def test_what_does_not_reach_zero_is_not_found(pairs):
+def test_guards_that_miss_zero_cause_no_event(pairs):
     random = np.random.default_rng(pairs)
     for _ in range(4):
         pair = random.uniform(0.02, 0.98, pairs) + 1j * 10.0 ** random.uniform(-5.0, -3.0, pairs)
@@ -85,6 +85,6 @@ def test_what_does_not_reach_zero_is_not_found(pairs):
 
 
 @pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
-def test_what_starts_at_zero_is_found_where_it_comes_back(start):
+def test_a_guard_that_starts_at_zero_fires_on_its_return(start):
     assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
     assert first_rise([0.0, 1.7], start) == 2.0

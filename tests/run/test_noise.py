@@ -10,6 +10,7 @@ import pytest
 
 from bondgraph import J0, J1, C, Graph, I, R, RoundingWarning, Se, compile_model, signals
 from screws import scalars as s
+from tests.analysis.models import motor
 from tests.inner.run import MAX_COUPLING, MIN_COUPLING, Bound, CouplingStructure, StructureCache, simulate, structure_of
 from tests.run.problems import oscillator, program
 from tests.witnesses import balancing
@@ -44,6 +45,17 @@ def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_
     found = run.statistics.rounding
     assert found.steps > 0.01 * run.statistics.steps and found.rtol > 1e-12 and "x[1]" in found.states
     assert np.abs(run.x[:, 0] - np.cos(run.t)).max() < 1e-6
+
+
+def test_a_warning_names_two_different_tolerances():
+    """Rounding errors contribute to the error weights of a motor, but do not raise its tolerance."""
+    compiled = compile_model(motor())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = compiled.simulate(0.2, rtol=1e-11, progress=False)
+    assert run.statistics.rounding.steps > 0.01 * run.statistics.steps and run.statistics.rounding.rtol == pytest.approx(
+        1e-11, rel=0.04
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -184,7 +196,7 @@ def test_scales_are_found_where_couplings_are_out_of_all_proportion():
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 
 
-def test_what_does_not_know_the_time_is_not_looked_at_again_later():
+def test_time_invariant_rates_are_examined_once():
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -208,7 +220,7 @@ class Counted(Bound):
         return super().jacobian_couplings(t, x, m)
 
 
-def test_rates_that_know_the_time_are_told_from_others():
+def test_time_dependent_rates_are_detected():
     def driven(law, **signals):
         graph, loop = Graph("driven"), J1("loop")
         graph.connect(Se("source", law, **signals), loop).connect(loop, I("mass", 2.0)).connect(loop, R("damper", 1.0))

@@ -84,7 +84,7 @@ def clock(monkeypatch):
     return now
 
 
-def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
+def test_chunk_sizes_follow_run_times_and_cancellation(clock):
     told, called_off = workers.RunDuration(), threading.Event()
     seconds = workers.MAX_CALL_SECONDS / 100.5
     assert taken(workers.WorkQueue(997, 8, told, called_off).pieces(), seconds, clock) == [
@@ -124,7 +124,7 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
-def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
+def test_an_interrupt_of_several_runs_is_raised_once(lanes, monkeypatch):
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 

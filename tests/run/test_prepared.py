@@ -90,7 +90,7 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
         assert ends["usual"][k] == pytest.approx(np.trapezoid(run["spring.q"], run.t) / 2.0, rel=1e-12)
 
 
-def test_what_is_kept_does_not_depend_on_where_it_is_computed():
+def test_kept_values_do_not_depend_on_the_device():
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -157,7 +157,7 @@ def test_failures_doubts_and_refusals_come_back_by_run():
     assert ends.errors[3].problem.code == "E309" and np.isnan(ends.x[3]).all()
 
 
-def test_steps_without_end_are_told_as_in_single_runs():
+def test_too_many_steps_are_reported_as_in_single_runs():
     prepared = prepare(oscillator(), 1e4, samples=[1e4], max_steps=20_000, progress=False)
     ends = prepared.run_many([[1e4, 0.0]], [1.0, 0.0], [])
     with pytest.warns(RunEndedWarning):
@@ -238,7 +238,7 @@ def test_one_row_for_all_of_no_runs_is_read_by_none(lanes):
         ({"threads": 0}, "E306"),
     ],
 )
-def test_what_many_runs_cannot_take_is_refused(given, code):
+def test_unsupported_settings_of_batches_are_refused(given, code):
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
     with pytest.raises(RunError, match=code):
         prepared.run_many(**{"p": [100.0, 1.0], "x0": [1.0, 0.0], "m0": [], **given})
@@ -355,7 +355,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
     assert abs(whole["one bounce"] - whole["72 bounces"]) < 10
 
 
-def test_what_runs_share_is_kept_for_the_same_settings_only():
+def test_prepared_data_are_reused_for_equal_settings_only():
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
@@ -376,7 +376,7 @@ def test_what_runs_share_is_kept_for_the_same_settings_only():
         compiled.simulate(1.0, samples=[object()])
 
 
-def test_what_is_done_to_a_result_changes_no_other_run():
+def test_changing_a_result_affects_no_other_run():
     compiled = pushed()
     first = compiled.simulate(1.0, samples=0.25)
     expected = {name: getattr(first, name).copy() for name in ("t", "since", "x", "p")}

@@ -80,13 +80,13 @@ def test_time_left_follows_from_time_spent() -> None:
     assert " 99 %, 0 s left" in bar.line(bar._updated + 500.0)
 
 
-def test_without_any_share_the_time_spent_is_told() -> None:
+def test_without_progress_the_elapsed_time_is_shown() -> None:
     bar = Progress("run", 8.0)
     assert bar.line(bar._begin + 61.0).endswith("  0 %, since 1 min 1 s")
     assert duration_text(59.4) == "59 s"
 
 
-def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
+def test_the_progress_line_continues_after_an_error(terminal: Terminal) -> None:
     with pytest.raises(ZeroDivisionError), Progress("outer", 1.0), Progress("inner", 1.0):
         raise ZeroDivisionError
     assert Progress._innermost is None
@@ -110,7 +110,7 @@ def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
         assert not seen
 
 
-def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_runs_do_not_affect_the_displayed_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 110.0])
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
     bar = Progress("sweep", 1000.0, initial=500.0)

@@ -35,7 +35,7 @@ def test_newton_iterations_fall_into_a_real_and_a_complex_system():
     np.testing.assert_allclose(back @ np.linalg.inv(matrix()) @ forward, blocks, atol=1e-12)
 
 
-def test_order_of_the_quadrature_and_no_rest_of_what_is_infinitely_fast():
+def test_order_of_quadrature_and_damping_of_infinitely_fast_modes():
     nodes, weights, a = np.array(radau.NODES), np.array(radau.RULE.weights)[1:], matrix()
     np.testing.assert_allclose(a[-1], weights, atol=1e-15)
     for degree in range(5):
@@ -178,7 +178,7 @@ def test_many_runs_in_machine_code_are_those_of_single_ones():
         assert np.array_equal(single.x[-1], x) and single.statistics.steps == steps
 
 
-def test_what_it_cannot_do_is_refused():
+def test_unsupported_settings_of_radau_are_refused():
     assert METHODS["radau5"].needs_jacobian and not METHODS["radau5"].load().runs_in_lanes
     with pytest.raises(RunError, match="E304"):
         run(dataclasses.replace(decay(), differentiate=None), [1.0], [1.0], [], 1.0)

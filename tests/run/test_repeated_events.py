@@ -153,7 +153,7 @@ def test_go_is_a_single_run(name):
         assert (end.steps, end.rates, end.events) == (spent.steps, spent.rates, spent.events)
 
 
-def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
+def test_runs_settled_in_python_do_not_disturb_others(alone):
     prepared = prepare(falls(), 1.5, samples=0.1, progress=False)
     p = np.array([[9.81, 0.9], [9.81, 1.4], [9.81, 0.8], [np.nan, 0.8], [9.81, 0.7]])
     for threads in (1, 2):
@@ -165,7 +165,7 @@ def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
             ensure_alike(ends, k, simulate(falls(), [1.0, 0.0], p[k], [0.0], 1.5, samples=0.1))
 
 
-def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_one(alone):
+def test_only_unexplained_energy_raises_a_concern(alone):
     def leaking(**options):
         return program(
             lambda t, x, p, m: [x[1], -p[0]],
@@ -201,7 +201,7 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
         run.run(p, x, m)
 
 
-def test_a_log_that_is_full_goes_on(monkeypatch, alone):
+def test_a_full_event_log_grows(monkeypatch, alone):
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
     monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
@@ -230,13 +230,13 @@ def test_ticks_that_solve_loops_are_left_to_python(alone):
     assert np.array_equal(run.run(p, x, m).x, single.x[-1])
 
 
-def test_too_many_events_are_told_as_in_single_runs(alone):
+def test_too_many_events_are_reported_as_in_single_runs(alone):
     prepared = prepare(ball(), 2.0, samples=[2.0], max_events=1, progress=False)
     ends = prepared.run_many([9.81, 0.9], [[1.0, 0.0], [30.0, 0.0]], [0.0], threads=1)
     assert alone == [0] and ends.failures[0].kind == "too many events" and ends.ok.tolist() == [False, True]
 
 
-def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
+def test_a_method_change_continues_from_the_same_state():
     def stiffening():
         return program(
             lambda t, x, p, m: [-(1.0 + p[0] * m[0]) * (x[0] - s.cos(t))],
@@ -254,7 +254,7 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
 
 
 @pytest.mark.parametrize("gain", [0.9, 1.3])
-def test_python_goes_on_where_machine_code_stops(gain):
+def test_python_continues_where_machine_code_stops(gain):
     with compared() as told:
         result = prepare(falls(), 3.0, samples=0.1, progress=False).judged([1.0, 0.0], [9.81, gain], [0.0])
     assert told["runs"] == 1 and (result.failure is None) == (gain < 1.0)

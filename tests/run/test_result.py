@@ -209,14 +209,14 @@ def test_modes_that_are_not_finite():
 
 
 @pytest.mark.parametrize("name", RETIRED)
-def test_methods_of_earlier_versions_name_what_to_use_now(name):
+def test_renamed_methods_name_their_successor(name):
     with pytest.raises(RunError, match=f'method="{RETIRED[name]}"') as refused:
         simulate(decay(), [1.0], [1.0], [], 1.0, method=name)
     assert "ode()" in str(refused.value)
 
 
 @pytest.mark.parametrize("setting", ["solver", "iteration"])
-def test_settings_of_earlier_versions_name_what_to_use_now(setting):
+def test_renamed_settings_name_their_successor(setting):
     with pytest.raises(RunError, match=r"E322(.|\n)*ode\(\)"):
         simulate(decay(), [1.0], [1.0], [], 1.0, **{setting: "auto"})
 
@@ -296,6 +296,11 @@ def test_layout_is_a_mapping():
     layout = Layout({"a": Slot("x", 0), "b": Slot("out", 0, (3,))})
     assert list(layout) == ["a", "b"] and len(layout) == 2 and layout.names("out") == ("b",)
     assert layout["b"].stop == 3 and layout.label("m", 1) == "m[1]"
+
+
+def test_each_component_has_its_unit():
+    layout = Layout({"H": Slot("out", 0, (4, 4), "1, m"), "K": Slot("p", 0, (2, 2), "N, N m"), "w": Slot("x", 0, (2,), "V, A")})
+    assert [layout[name].unit for name in ("H[0, 3]", "H[2, 2]", "K[1, 0]", "K[0, 1]", "w[1]")] == ["m", "1", "N", "N m", "A"]
 
 
 def peaked(formula):

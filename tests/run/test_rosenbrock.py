@@ -61,7 +61,7 @@ def test_times_of_the_stages_are_sums():
     np.testing.assert_allclose(method["gamma"].sum(axis=1), coefficients.SLOPES, atol=1e-13)
 
 
-def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
+def test_stiff_accuracy_and_damping_of_infinitely_fast_modes():
     """b is the last row of beta, so R(infinity) = 1 - b beta^-1 1 = 0, as for the embedded method; |R(iw)| <= 1."""
     method = in_products()
     one, beta = np.ones(coefficients.STAGES), method["beta"]
@@ -216,7 +216,7 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
         assert np.abs(values - plain).max() < 1e-7
 
 
-def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
+def test_values_far_from_the_source_are_zero_not_subnormal():
     """Explicit steps leave subnormal numbers ahead of the front, which slow a processor a hundredfold."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
@@ -321,13 +321,13 @@ def test_a_root_that_begins_at_zero_has_no_slope_there(rtol):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_is_not_finite_ends_a_run_with_its_reason():
+def test_nonfinite_values_end_a_run_with_a_reason():
     found = run(program(lambda t, x, p, m: [x[0] * x[0]], (1, 0, 0)), [1.0], [], [], 2.0)
     assert found.failure is not None and found.failure.kind in ("not finite", "step too small")
     assert found.failure.time == pytest.approx(1.0, abs=1e-6)
 
 
-def test_what_it_cannot_do_is_refused():
+def test_unsupported_settings_of_rosenbrock_are_refused():
     with pytest.raises(RunError, match="E304"):
         run(dataclasses.replace(decay(), differentiate=None), [1.0], [1.0], [], 1.0)
     with pytest.raises(RunError, match="E304"):

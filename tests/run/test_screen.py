@@ -31,7 +31,7 @@ def singles(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
+def test_changes_below_the_bounds_are_never_suspected(seed):
     random = np.random.default_rng(seed)
     t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
     falls, rises = bounds(t)
@@ -42,7 +42,7 @@ def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
     assert _suspects(t.tolist(), roots.tolist()) == []
 
 
-def test_the_bounds_are_hardly_stricter_than_suspicion():
+def test_the_bounds_are_barely_stricter_than_the_screen():
     """A root that falls slightly faster would reach zero within one and a half intervals."""
     t = np.cumsum([0.0, 1.0, 0.7, 1.3, 1.0])
     falls, rises = bounds(t)
@@ -68,7 +68,7 @@ def test_elimination_fills_nothing_outside_of_the_envelope(seed):
         assert leftmost[lowest[column] - 1] <= column
 
 
-def test_samples_that_are_told_apart_by_rounding_are_never_safe():
+def test_samples_separated_by_rounding_are_never_safe():
     falls, rises = bounds(np.array([0.0, 0.1, 0.1 + 1e-12, 0.2, 0.3]))
     assert np.isinf(falls[[1, 2]]).all() and np.isinf(rises[[2, 3]]).all() and np.isfinite(falls[3])
 

@@ -163,7 +163,7 @@ def belt(scale=None, signals=(), **options):
 
 
 @pytest.mark.parametrize("initial", ["stick", "forward", "backward"])
-def test_friction_begins_as_its_parts_move_whatever_it_is_said_to_begin_with(initial):
+def test_the_start_mode_of_friction_follows_the_motion(initial):
     """A start in the wrong direction would stop the block with an impulse."""
     run = belt(initial=initial).simulate(0.2, initial={"m.p": 0.3}, progress=False)
     (event,) = run.events
@@ -173,7 +173,7 @@ def test_friction_begins_as_its_parts_move_whatever_it_is_said_to_begin_with(ini
 
 
 @pytest.mark.parametrize("told", ["stick", "forward"])
-def test_friction_that_is_told_to_begin_against_its_motion_is_refused(told):
+def test_a_friction_start_against_the_motion_is_refused(told):
     with pytest.raises(ModelError, match="E214"):
         belt().simulate(0.2, initial={"m.p": 0.3, "friction": told}, progress=False)
 

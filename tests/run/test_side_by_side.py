@@ -66,7 +66,7 @@ def test_operations_of_all_sorts_and_powers(fused):
     assert_same(prepared.run_many(p, x, [], lanes=8, threads=1), prepared.run_many(p, x, [], lanes=1))
 
 
-def test_errors_whose_squares_are_hardly_numbers():
+def test_errors_whose_squares_underflow():
     """States so large that no increment changes them have no error, even in a lane."""
     prepared = prepare(program(lambda t, x, p, m: [p[0] * s.sin(t)], (1, 1, 0)), 2.0, samples=0.5, progress=False)
     x = 10.0 ** np.linspace(140.0, 170.0, 61)[:, None]
@@ -134,7 +134,7 @@ def test_few_runs_leave_lanes_idle(runs):
     assert_same(prepared.run_many(p, x, [], lanes=4, threads=1), prepared.run_many(p, x, [], lanes=1))
 
 
-def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
+def test_a_failing_lane_does_not_disturb_its_neighbours():
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -143,7 +143,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 
 @pytest.mark.parametrize("stride", [1, 3])
-def test_what_is_not_finite_at_one_sample_is_seen(stride):
+def test_a_nonfinite_value_at_one_sample_is_detected(stride):
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")

@@ -53,7 +53,7 @@ def turned(rate, t):
 
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
-def test_a_crank_with_a_rod_of_its_length_goes_on_turning(rate):
+def test_a_crank_with_an_equal_rod_turns_through_dead_centres(rate):
     """The crank stays on its branch to 1e-6 through ten dead centres."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
@@ -81,7 +81,7 @@ def test_four_bars_side_by_side_keep_their_energy_for_ten_seconds():
     assert np.abs(stored - stored[0]).max() < 1e-6 * 9.81 * 8
 
 
-def test_the_energy_of_parts_that_are_driven_goes_on_being_booked():
+def test_the_energy_of_driven_parts_is_always_accounted():
     result = crank(extra=True).simulate(5.0, singular="keep", progress=False)
     assert result.ok
     w = np.sqrt(40.0)

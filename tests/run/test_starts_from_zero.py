@@ -66,7 +66,7 @@ def spreading(stores: int, method: str) -> Result:
 
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
-def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
+def test_subnormal_values_cost_no_steps(method: str) -> None:
     """The squared ratio of error to size once overflowed, which shortened the steps or immediately ended the run."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok

@@ -113,14 +113,14 @@ def test_bounces_are_found_at_their_times() -> None:
     np.testing.assert_allclose([event.time for event in run.events], times, rtol=1e-12)
 
 
-def test_a_tick_changes_what_is_expanded() -> None:
+def test_a_tick_changes_the_taylor_series() -> None:
     """Under a sampled controller, x[n+1] = (1 - k T) x[n]."""
     compiled = compile_model(pushed(proportional(0.1, k=5.0), start=1.0))
     run = compiled.simulate(1.0, samples=0.1, method="taylor", progress=False)
     assert run["m.p"] == pytest.approx(0.5 ** np.arange(11), rel=1e-12) and run.statistics.ticks == 10
 
 
-def test_what_has_no_series_is_refused_by_name() -> None:
+def test_functions_without_taylor_series_are_refused_by_name() -> None:
     graph, v = Graph("stop"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("wall", energy=lambda q: 50.0 * s.maximum(q, 0.0) ** 2))
     with pytest.raises(RunError, match=r"E304.*taylor cannot integrate \"stop\"(.|\n)*maximum(.|\n)*auto"):

@@ -163,7 +163,7 @@ def test_a_tick_inside_an_algebraic_loop():
     assert np.max(np.abs(balance)) < 1e-7
 
 
-def test_what_is_refused():
+def test_invalid_clocks_are_refused():
     with pytest.raises(ModelError, match="E331"):
         signals.sampled_pid("pid", "u.y", 1.0, None, 1.0, period=0.02, filter_period=0.05)
     assert signals.sampled_pid("pid", "u.y", 1.0, None, 1.0, period=0.1, filter_period=0.3)

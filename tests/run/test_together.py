@@ -219,7 +219,7 @@ def test_a_lopsided_rod_that_falls_flat(order):
     assert past["m.p"] == pytest.approx(-0.5 * before["m.p"]) and abs(past["J.p"]) < 1e-12
 
 
-def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_go():
+def test_a_supported_body_transmits_a_blow_and_a_pulled_one_separates():
     """A rod on both supports is hit beyond the right support, which takes the blow while the left end lifts."""
     M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # lift and rotation of the rod, then the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])

@@ -78,7 +78,7 @@ def test_strict_raises(leaking, oscillator):
         loop_of_poles().simulate(2.0, strict=True)
 
 
-def test_what_is_no_error_is_no_doubt(leaking):
+def test_rounding_errors_raise_no_concern(leaking):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert leaking(rtol=1e-4).ok
@@ -201,7 +201,7 @@ def test_any_count_may_be_infinite(oscillator):
         ({"f.b": -1.0, "f.a": 5.0, "c.capacitance": 2.0}, r"E309 f\.b = -1\. cannot be used"),
     ],
 )
-def test_parameters_that_cannot_be_used_are_named_with_what_follows(changed, named):
+def test_unusable_parameters_are_named_with_their_effect(changed, named):
     graph, n = Graph("a"), J0("n")
     law = R("f", flow=lambda e, a, b: e * s.sqrt(a - b) * s.log(b), parameters={"a": 2.0, "b": 1.0})
     graph.connect(n, C("c", capacitance=1.0, initial=1.0)).connect(n, R("r", resistance=1.0)).connect(n, law)

@@ -21,7 +21,7 @@ def long_beam() -> Program:
 
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
-def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
+def test_regions_ahead_of_a_wave_cost_few_steps(method, most):
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
@@ -59,7 +59,7 @@ def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple
 
 
 @pytest.mark.parametrize("weak", [1e-20, 1e-55])
-def test_weak_couplings_beside_strong_ones_do_not_decide_the_fastest_rates(weak):
+def test_weak_couplings_do_not_determine_the_fastest_rates(weak):
     random = np.random.default_rng(3)
     for n in (3, 12, 40):
         rates = fastest_rates(couplings(line(n, 5.0, weak, random)[0]), 1e3)

@@ -107,7 +107,7 @@ def test_names_are_made_when_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("code", ["E129", "E155", "E206"])
-def test_what_is_wrong_with_one_of_many_parts_is_said_as_ever(code: str) -> None:
+def test_a_fault_in_one_of_many_parts_is_reported_as_usual(code: str) -> None:
     graph = chain(200)
     joint = graph["d100"]
     if code == "E129":

@@ -218,7 +218,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
     assert kinds(2) == kinds(4)
 
 
-def test_routines_share_the_copies_of_what_they_pass_on():
+def test_routines_share_copies_of_passed_values():
     system = equations(chain(3).freeze())
     table = number_statements(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

@@ -39,7 +39,7 @@ def test_frozen_records_are_compared_by_their_fields() -> None:
     assert formula_key(Op("point", sphere(0.1).point)) != formula_key(Op("point", plane().point))
 
 
-def test_what_is_mutable_is_compared_by_identity() -> None:
+def test_mutable_values_are_compared_by_identity() -> None:
     for one, other in (([1.0], [1.0]), ({1: 2.0}, {1: 2.0})):
         assert formula_key(scaled(one)) != formula_key(scaled(other))
         assert formula_key(scaled(one)) == formula_key(scaled(one))
@@ -58,6 +58,6 @@ def test_a_recurrence_is_one_batch_in_order() -> None:
     assert not batch.parallel
 
 
-def test_only_what_is_needed_is_kept() -> None:
+def test_only_needed_statements_are_kept() -> None:
     calls = [Call(A, (0,), (1,)), Call(A, (0,), (2,)), Call(B, (1,), (3,))]
     assert needed(calls, [3]) == [calls[0], calls[2]]

@@ -84,7 +84,7 @@ def random_schedule(seed: int) -> Schedule:
 
 
 @pytest.mark.parametrize("quick", [False, True], ids=["optimised", "quick"])
-def test_random_loops_give_what_they_give_one_after_the_other(short: None, quick: bool) -> None:
+def test_random_loops_agree_with_sequential_evaluation(short: None, quick: bool) -> None:
     made = [random_schedule(seed) for seed in range(40)]
     kernels = machine_kernels(made, quick)
     together, dropped = 0, 0

@@ -173,7 +173,7 @@ def test_refusals(code, one, two, H):
 
 
 @pytest.mark.parametrize("pair", ["ellipsoids", "egg and plane", "sphere and cylinder", "egg and egg"])
-def test_what_is_found_at_once_is_what_the_search_finds(pair):
+def test_vectorised_closest_points_equal_the_search(pair):
     one, two = {
         "ellipsoids": (surfaces.ellipsoid((0.1, 0.03, 0.02)), surfaces.ellipsoid((0.02, 0.05, 0.3))),
         "egg and plane": (surfaces.plane(), EGG),

@@ -66,7 +66,7 @@ def test_transmitted_wrenches_are_readable():
     assert np.allclose(cross.constrained, np.eye(6)[:, [2, 3, 4, 5]])
 
 
-def test_motions_keep_what_each_joint_keeps():
+def test_motions_satisfy_joint_constraints():
     axis, turn = np.array([0.0, 0.6, 0.8]), 0.9
     for joint in (joints.revolute(axis, POINT), joints.cylindrical(axis, POINT), joints.spherical(POINT)):
         H = poses.exp(turn * joint.screws[:, 0])

@@ -180,13 +180,13 @@ def test_coincident_centres_and_axes_that_cut_each_other_have_directions():
     assert len(found) == 1 and found.gap[0] == pytest.approx(-0.2) and np.allclose(np.abs(found.normal), (1, 0, 0))
 
 
-def test_parallel_capsules_are_held_at_both_ends_of_what_is_beside():
+def test_parallel_capsules_touch_at_both_ends_of_the_overlap():
     found = search(Capsule(0.1, 1.0), Capsule(0.1, 1.0), [np.eye(3)] * 2, [(0, 0, 0), (0.2, 0, 0.4)], 0.01)
     assert len(found) == 2 and np.allclose(found.gap, 0.0, atol=1e-12)
     assert np.allclose(np.sort(found.p1[:, 2]), (-0.1, 0.5))
 
 
-def test_a_capsule_on_a_box_is_held_at_both_ends_of_what_is_above():
+def test_a_capsule_on_a_box_touches_at_both_ends_of_the_overlap():
     lying = Rotation.from_euler("y", 90, degrees=True).as_matrix()
     found = search(Capsule(0.1, 4.0), Box(1, 1, 1), [lying, np.eye(3)], [(0.2, 0.1, 0.6), (0, 0, 0)], 0.01)
     assert len(found) == 2 and np.allclose(found.gap, 0.0, atol=1e-12) and np.allclose(np.sort(found.p1[:, 0]), (-0.5, 0.5))
@@ -290,7 +290,7 @@ def test_bodies_may_have_reaches_of_their_own():
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 60])
-def test_sweep_finds_what_comparing_all_finds(count):
+def test_sweep_and_prune_equals_brute_force(count):
     rng = np.random.default_rng(count)
     low = rng.uniform(0.0, 5.0, (count, 3))
     high = low + rng.uniform(0.0, 1.5, (count, 3))
@@ -305,7 +305,7 @@ def test_sweep_finds_what_comparing_all_finds(count):
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == sorted(hit)
 
 
-def test_many_shapes_at_once_are_what_pairs_alone_are():
+def test_batched_shapes_equal_single_pairs():
     rng = np.random.default_rng(9)
     kinds = [Ball(0.3), Capsule(0.2, 0.6), Box(0.4, 0.5, 0.6), HalfSpace(position=(0, 0, -1.0))]
     solids = [kinds[3]] + [kinds[k % 3] for k in range(24)]

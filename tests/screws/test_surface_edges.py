@@ -66,5 +66,5 @@ ROUND = {
 
 
 @pytest.mark.parametrize("name", ROUND)
-def test_what_is_round_is_taken(name):
+def test_round_surfaces_are_accepted(name):
     assert np.isfinite(ROUND[name]().size)

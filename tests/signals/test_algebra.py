@@ -104,12 +104,12 @@ def test_comparator_with_a_number_and_with_a_signal() -> None:
         lambda x: where(1.0, x, 2.0),
     ],
 )
-def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
+def test_a_number_is_refused_as_condition(formula: Callable[[Any], Any]) -> None:
     with pytest.raises(ModelError, match=r'(?s)E129.*block "own".*(comparison|bitwise_and|invert)'):
         compiled(Block("own", [("y", formula, ["u"])], inputs={"u": "time"}))
 
 
-def test_conditions_are_comparisons_and_what_joins_them() -> None:
+def test_conditions_are_comparisons_and_their_combinations() -> None:
     def formula(x: Any) -> Any:
         return where((x > 0.0) & ~(x > 2.0) | (x != x), where(bool(1), x, 0.0), where(np.less(1.0, 2.0), 5.0 * x, 0.0))
 

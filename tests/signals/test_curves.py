@@ -59,7 +59,7 @@ def test_a_curve_is_scipys_interpolant_in_machine_code_with_its_slope(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_beyond_its_points_a_curve_holds_or_goes_on_along_the_tangent(kind):
+def test_beyond_its_points_a_curve_is_constant_or_linear(kind):
     held, extended = (signals.curve(X, Y, kind, outside=outside) for outside in ("hold", "extend"))
     slopes = reference(kind, X, Y).derivative()(X[[0, -1]] + [1e-12, -1e-12])
     assert held(np.array([-9.0, 9.0])).tolist() == Y[[0, -1]].tolist()

@@ -63,7 +63,7 @@ def test_without_a_history_the_first_value_has_been_there_for_ever():
     np.testing.assert_allclose(run["d.y"], np.sin(3.0 * np.maximum(run.t - 0.7, 0.0) + 0.5), atol=1e-12)
 
 
-def test_a_history_that_depends_on_itself_is_asked_for():
+def test_a_self_dependent_history_must_be_given():
     after = Block("u", [("y", lambda y: 1.0 - 0.5 * y, ["d"])], inputs={"d": "d.y"})
     with pytest.raises(RunError, match=r'E333 the delay "d" has no history[\s\S]*try: initial=0.0'):
         compiled(signals.delay("d", "u.y", 1.0), after).simulate(1.0)
@@ -108,7 +108,7 @@ def test_two_delays_break_at_all_sums_of_them(method):
     np.testing.assert_allclose(reference["x.y"], true[:21], atol=1e-9)
 
 
-def test_a_history_longer_than_its_room_goes_on():
+def test_a_delay_history_grows_beyond_its_buffer():
     """The delay covers the last 1000 of about 3000 steps, and in a second run 10^4 steps."""
     run = decay(-np.pi / 2.0, lambda t: np.sin(np.pi * t / 2.0), 0.0).simulate(3.0, max_step=1e-3)
     assert run["x.y"][-1] == pytest.approx(-1.0, abs=1e-9)
@@ -141,7 +141,7 @@ def test_a_delay_is_one_number(time):
         signals.delay("d", "x.y", time)
 
 
-def test_a_delay_beside_a_loop_that_is_iterated_is_refused():
+def test_a_delay_with_an_iterated_loop_is_refused():
     loop = Block("z", [("y", lambda y, d: d - y * y * y, ["y", "d"])], inputs={"d": "d.y"})
     with pytest.raises(RunError, match="E334 delays such as"):
         compiled(signals.sine("u"), signals.delay("d", "u.y", 1.0), loop).simulate(1.0)
@@ -161,7 +161,7 @@ REFUSING = {
 
 
 @pytest.mark.parametrize("what", REFUSING)
-def test_what_knows_no_history_refuses_a_delay(what):
+def test_exports_without_history_refuse_a_delay(what):
     with pytest.raises(ModelError) as caught:
         REFUSING[what](decay())
     assert caught.value.problems[0].code == "E335"

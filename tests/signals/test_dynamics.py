@@ -99,7 +99,7 @@ def test_pid_of_a_step(gains: tuple) -> None:
     np.testing.assert_allclose(run["c.y"], wanted, atol=1e-7)
 
 
-def test_pid_starts_where_it_is_told() -> None:
+def test_pid_starts_from_its_initial_output() -> None:
     pid = signals.pid("c", "e.y", 1.0, 2.0, 3.0, 0.5, initial={"integral": 4.0, "filtered": 1.0})
     assert value(compiled(signals.step("e", -1.0), pid), "c.y") == pytest.approx(1.0 + 2.0 * 4.0)
 

@@ -31,7 +31,7 @@ def inside(graph: Graph) -> Graph:
 
 
 @pytest.mark.parametrize("make", [recorder, lambda: inside(recorder())], ids=["alone", "nested"])
-def test_they_hold_what_the_last_reset_gave(make):
+def test_held_states_keep_the_last_reset_value(make):
     run = compile_model(make()).simulate(4.0, rtol=1e-10, samples=0.01)
     prefix = "" if "kept.at" in run else "recorder."
     omega = np.sqrt(STIFFNESS / MASS)
@@ -61,7 +61,7 @@ def test_exports():
     assert str(state_equations(recorder())).count("kept.speed' = 0") == 1
 
 
-def test_what_nothing_changes_is_refused():
+def test_held_states_without_resets_are_refused():
     with pytest.raises(ModelError, match='E118 block "kept" has no rate for its state at\n') as caught:
         recorder(reset=False).freeze()
     assert "a transition that resets it" in str(caught.value)

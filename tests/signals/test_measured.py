@@ -59,7 +59,7 @@ def test_units_are_converted_before_the_run() -> None:
     assert not chain(signals.measured("m", {"t (ms)": 1e3 * T, "h (mm)": H})).compile(progress=False).system.conversions
 
 
-def test_what_pandas_holds() -> None:
+def test_pandas_columns_are_read() -> None:
     pandas = pytest.importorskip("pandas")
     dates = pandas.Timestamp("2024-05-01 12:00", tz="Europe/Berlin") + pandas.to_timedelta(T, unit="s")
     frame = pandas.DataFrame({"height (mm)": 1e3 * H, "front": T}, index=dates)
@@ -74,7 +74,7 @@ def test_what_pandas_holds() -> None:
         seen(pandas.Series([1.0, 2.0], index=pairs))
 
 
-def test_a_temperature_is_no_time(tmp_path: Path) -> None:
+def test_a_temperature_column_is_refused_as_time(tmp_path: Path) -> None:
     (tmp_path / "oven.csv").write_text("time (s),T\n0,1\n10,2\n", encoding="utf-16")
     expected = signals.measured("m", ([0.0, 10.0], [1.0, 2.0]))
     for source in (tmp_path / "oven.csv", {"T": [1.0, 2.0], "time (s)": [0.0, 10.0]}):

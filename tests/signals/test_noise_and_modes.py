@@ -63,7 +63,7 @@ def test_a_relay_holds_a_temperature():
 
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
-def test_pulses_have_the_width_that_is_asked_for(duty):
+def test_pulses_have_the_requested_width(duty):
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -226,7 +226,7 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
     np.testing.assert_allclose([event.time for event in run.events], [0.0, meets, leaves], atol=1e-9)
 
 
-def test_rate_limiters_in_a_row_and_beside_a_mechanism():
+def test_rate_limiters_in_series_and_with_a_mechanism():
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

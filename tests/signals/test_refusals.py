@@ -100,7 +100,7 @@ NO_BLOCK = [
 @pytest.mark.parametrize(
     ("code", "make", "words"), WRONG + NO_BLOCK, ids=[f"{c}-{i}" for i, (c, _, _) in enumerate(WRONG + NO_BLOCK)]
 )
-def test_what_is_no_block_is_refused(code: str, make, words: tuple[str, ...]) -> None:
+def test_invalid_blocks_are_refused(code: str, make, words: tuple[str, ...]) -> None:
     with pytest.raises(ModelError) as caught:
         make()
     (problem,) = caught.value.problems
@@ -119,7 +119,7 @@ def test_what_is_no_block_is_refused(code: str, make, words: tuple[str, ...]) ->
         (signals.square("g", duty=Parameter(125.0, "%")), "E151"),
     ],
 )
-def test_what_a_graph_finds_wrong_in_a_block(block: Element, code: str) -> None:
+def test_a_graph_reports_faults_of_blocks(block: Element, code: str) -> None:
     with pytest.raises(ModelError) as caught:
         compiled(block)
     assert [p.code for p in caught.value.problems] == [code]

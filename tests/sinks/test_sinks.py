@@ -91,7 +91,7 @@ def test_every_ending_is_read_here():
 
 
 @pytest.mark.parametrize("ending", SINKS)
-def test_what_is_read_back_is_what_was_kept(compiled, ending, small_pages, tmp_path):
+def test_sinks_read_back_the_kept_values(compiled, ending, small_pages, tmp_path):
     path, plain = tmp_path / f"run{ending}", run(compiled)
     path_before = sorted(os.listdir(tmp_path))
     result = run(compiled, keep=KEEP, sink=path)
@@ -114,7 +114,7 @@ def test_what_is_read_back_is_what_was_kept(compiled, ending, small_pages, tmp_p
 
 @pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
 @pytest.mark.parametrize("ending", SINKS)
-def test_a_run_that_ends_early_leaves_what_was_reached_and_says_so(ending, small_pages, tmp_path):
+def test_an_early_end_keeps_the_written_samples(ending, small_pages, tmp_path):
     path, compiled = tmp_path / f"run{ending}", loop_of_poles()
     plain = compiled.simulate(2.0, samples=0.05, progress=False)
     result = compiled.simulate(2.0, samples=0.05, progress=False, keep="m.p", sink=path)
@@ -125,7 +125,7 @@ def test_a_run_that_ends_early_leaves_what_was_reached_and_says_so(ending, small
 
 
 @pytest.mark.parametrize("ending", SINKS)
-def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_path, monkeypatch):
+def test_an_interrupted_sink_leaves_no_file(compiled, ending, small_pages, tmp_path, monkeypatch):
     path = tmp_path / f"run{ending}"
     sink, count = sink_for(path), 0
     take = sink.take
@@ -204,7 +204,7 @@ class Told(Sink):
         self.said.append(("abandon",))
 
 
-def test_a_sink_is_told_what_comes_and_how_it_ended(compiled, small_pages):
+def test_a_sink_receives_the_layout_and_the_outcome(compiled, small_pages):
     told = Told()
     run(compiled, keep=["spring.q", "frame.q[1]"], sink=told)
     first, *taken, last = told.said
@@ -214,7 +214,7 @@ def test_a_sink_is_told_what_comes_and_how_it_ended(compiled, small_pages):
 
 
 @pytest.mark.parametrize("fails_at", ["begin", "take", "end"])
-def test_what_a_sink_raises_comes_out_and_it_is_told_to_leave_nothing(compiled, small_pages, fails_at):
+def test_exceptions_of_a_sink_are_raised_and_abort_it(compiled, small_pages, fails_at):
     told = Told(fails_at)
     with pytest.raises(OSError, match="no space left"):
         run(compiled, keep="spring.q", sink=told)
@@ -222,7 +222,7 @@ def test_what_a_sink_raises_comes_out_and_it_is_told_to_leave_nothing(compiled, 
 
 
 @pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
-def test_what_is_not_finite_is_not_sent(small_pages):
+def test_nonfinite_values_are_not_sent(small_pages):
     """Energies overflow long before the state does: the run continues, but later samples are not sent."""
     told, sent = Told(), list[np.ndarray]()
     compiled = compile_model(loop(I("m", 1.0, initial=1.0), R("negative", effort=lambda f: -f)), progress=False)
@@ -275,7 +275,7 @@ def test_a_name_begins_no_comment(tmp_path, part):
 
 
 @pytest.mark.parametrize("ending", SINKS)
-def test_a_disk_that_is_full_is_told_with_the_path(compiled, ending, tmp_path):
+def test_a_full_disk_is_reported_with_the_path(compiled, ending, tmp_path):
     resource = pytest.importorskip("resource")
     kept = resource.getrlimit(resource.RLIMIT_FSIZE)
     path = tmp_path / f"run{ending}"

@@ -57,7 +57,7 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
     assert math.degrees(math.atan2(abs(force[1]), abs(force[0]))) == pytest.approx(direction, abs=1e-3)
 
 
-def test_where_nothing_can_move_there_is_no_friction() -> None:
+def test_immobile_bodies_have_no_friction() -> None:
     """In a planar model, a body that cannot rotate has no facets for the tangent out of the plane."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)

@@ -62,7 +62,7 @@ def test_by_parameters(made: Stepper) -> None:
     np.testing.assert_allclose(commands, B[:, :2])
 
 
-def test_commands_are_the_default_and_do_what_they_should(made: Stepper) -> None:
+def test_gradients_are_with_respect_to_commands_by_default(made: Stepper) -> None:
     step = after(made, 3)
     _, B = made.gradients(step)
     labels = [made.steps.compiled.program.layout.label("x", k) for k in range(len(step.before))]
@@ -78,7 +78,7 @@ def test_the_barrier_tends_to_the_gradients() -> None:
     assert off[2] < 0.1 * off[1] < 0.1 * off[0] and off[2] < 1e-3
 
 
-def test_what_has_no_gradients_is_refused(made: Stepper) -> None:
+def test_models_without_gradients_are_refused(made: Stepper) -> None:
     step = after(made, 1)
     with pytest.raises(ModelError, match="E250"):
         made.gradients(step, ["nobody.value"])
@@ -87,7 +87,7 @@ def test_what_has_no_gradients_is_refused(made: Stepper) -> None:
         coulomb.gradients(coulomb.step(h=H), smoothing=1e-3)
 
 
-def test_a_step_says_what_it_did(made: Stepper) -> None:
+def test_a_step_reports_its_contacts(made: Stepper) -> None:
     step = after(made, 11)
     run = made.simulate(0.12, step=H)
     np.testing.assert_allclose(step.state[:5], run.x[-1][:5], atol=1e-9)

@@ -69,7 +69,7 @@ def test_programs_are_few(coulomb: Stepper) -> None:
         assert statistics.quadratic_programs <= 2 * statistics.steps
 
 
-def test_the_account_closes_and_shows_what_the_steps_take(coulomb: Stepper) -> None:
+def test_the_energy_account_closes_and_shows_step_losses(coulomb: Stepper) -> None:
     taken = []
     for h in (0.01, 0.005):
         ledger = coulomb.simulate(T_END, step=h).ledger

@@ -121,7 +121,7 @@ def test_a_box_in_space_past_its_balance() -> None:
     assert "E511" in said and '"box" falls by rotating about y past contact "floor and box"' in said
 
 
-def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nonconvergent_friction_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """No known graph always fails to converge, so the limit is one program."""
     monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")

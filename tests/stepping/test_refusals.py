@@ -134,19 +134,19 @@ def test_the_overlap_with_a_constraint_adds_both_motions() -> None:
     assert "E510" in said and "total overlap is 0.01 m" in said
 
 
-def test_a_push_that_nothing_bears_is_told() -> None:
+def test_an_unsupported_push_is_reported() -> None:
     result = ended(stepper(block(Se("push", lambda t: 6.0 * t, signals=["time"]))))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.8)
     said = str(result.failure)
     assert "E511" in said and '"along" moves forwards' in said and 'along contact "floor"' in said
 
 
-def test_a_negative_stiffness_is_told() -> None:
+def test_a_negative_stiffness_is_reported() -> None:
     result = ended(stepper(block(C("k", output=lambda q: -100.0 * q, energy=lambda q: -50.0 * q * q))))
     assert result.failure is not None and "E513" in str(result.failure) and '"along"' in str(result.failure)
 
 
-def test_numbers_that_are_not_finite_are_told() -> None:
+def test_nonfinite_numbers_are_reported() -> None:
     push = Se("push", lambda t: sqrt(0.52 - t), signals=["time"])
     result = ended(stepper(block(push, C("k", stiffness=100.0))))
     assert result.failure is not None and "E515" in str(result.failure) and '"along"' in str(result.failure)

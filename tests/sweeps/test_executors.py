@@ -108,14 +108,14 @@ class Broken(Executor):
         return future
 
 
-def test_a_worker_that_dies_leaves_what_is_done(compiled, reference, tmp_path):
+def test_a_dead_worker_leaves_finished_runs(compiled, reference, tmp_path):
     with pytest.raises(RunError, match=r"(?s)E367.*RuntimeError: killed by the system.*the same call again"):
         drawn(compiled, executor=Broken(), store=tmp_path / "runs.db")
     assert 0 < len(load_runs(tmp_path / "runs.db")) < 40
     assert content(drawn(compiled, store=tmp_path / "runs.db")) == content(reference)
 
 
-def test_an_executor_that_takes_nothing_is_said(compiled):
+def test_an_executor_that_refuses_work_is_reported(compiled):
     ended = ThreadPoolExecutor(1)
     ended.shutdown()
     with pytest.raises(RunError, match=r"E367.*\n.*after shutdown"):
@@ -142,7 +142,7 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
     assert executor.most <= 4 and executor.sizes[0] == 1 and max(executor.sizes) > 1
 
 
-def test_what_sweeps_of_a_model_share_is_made_once():
+def test_sweeps_of_a_model_share_compiled_code():
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint

@@ -54,7 +54,7 @@ def test_an_integral_takes_both_sides_of_a_jump(ball, samples):
     assert found["mean"] == pytest.approx(found["way"] / 1.3, rel=1e-12)
 
 
-def test_kept_is_what_a_result_says(ball):
+def test_kept_values_equal_those_of_results(ball):
     result = ball.simulate(1.3, progress=False, samples=0.1)
     found = kept(ball, keep={"course": "floor.h", "own": lambda run: run.ledger.in_play}, samples=0.1)
     np.testing.assert_array_equal(found["course"], result["floor.h"])
@@ -91,7 +91,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("wanted", "words"), WRONG, ids=[str(wanted) for wanted, _ in WRONG])
-def test_what_cannot_be_kept_is_refused(wanted, words):
+def test_unavailable_quantities_cannot_be_kept(wanted, words):
     model = compile_model(pendulum_in_space() if "springs" in str(wanted) else oscillator(), backend="numpy")
     with pytest.raises(ModelError, match=f"(?s)E362.*{words}"):
         sweep(model, [{"mass.inertia": 1.0}], 1.0, keep={"it": wanted}, progress=False)

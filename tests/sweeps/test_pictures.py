@@ -49,7 +49,7 @@ def test_two_names_are_lines_for_the_shorter_one(compiled):
         np.testing.assert_array_equal(line.get_ydata(), runs["top"][runs["damper.resistance"] == damping])
 
 
-def test_many_of_both_are_a_map_with_room_for_what_failed(compiled):
+def test_two_long_axes_give_a_map_that_shows_failed_runs(compiled):
     runs = swept(compiled, {"damper.resistance": np.linspace(-0.1, 5.0, 13), "spring.stiffness": np.linspace(20.0, 80.0, 14)})
     (axes,) = runs.plot()
     (drawn,) = axes.collections
@@ -106,7 +106,7 @@ def test_states_of_automata_are_words_at_the_axis():
     assert [text.get_text() for text in axes.get_xticklabels()] == ["off", "on"]
 
 
-def test_own_axes_and_what_cannot_be_drawn(compiled):
+def test_own_axes_and_unplottable_columns(compiled):
     keep = {**TOP, "wide": lambda result: np.zeros(MAX_PANELS + 1), "q": "spring.q"}
     runs = swept(compiled, {"spring.stiffness": [20.0, 50.0]}, keep=keep)
     own = pyplot.figure().subplots(1, 2)

@@ -145,7 +145,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("code", "given", "runs", "words"), WRONG, ids=[f"{code}-{k}" for k, (code, *_) in enumerate(WRONG)])
-def test_what_does_not_fit_is_refused_in_the_users_words(compiled, code, given, runs, words):
+def test_mismatched_values_are_refused_in_the_users_words(compiled, code, given, runs, words):
     with pytest.raises(ModelError, match=words) as caught:
         points_of(given, compiled, runs, 0)
     assert caught.value.problems[0].code == code
@@ -155,7 +155,7 @@ NO_STATES = [3.0, None, True, [1], [b"free"], [["free"]], np.array([[1]]), ["fre
 
 
 @pytest.mark.parametrize("given", NO_STATES, ids=repr)
-def test_what_is_no_state_of_an_automaton_is_refused(ball, given):
+def test_unknown_automaton_states_are_refused(ball, given):
     with pytest.raises(ModelError, match=r'E361 "contact" has no state|E360 there is nothing to vary'):
         points_of({"contact": given}, ball, None, 0)
     with pytest.raises(ModelError, match='E361 "contact" has no state'):
@@ -173,7 +173,7 @@ def test_a_seed_by_which_no_draw_can_be_repeated_is_refused(compiled, seed):
         points_of({"spring.stiffness": normal(50.0, 2.0)}, compiled, 3, seed)
 
 
-def test_everything_that_is_wrong_is_said_at_once(ball):
+def test_all_problems_are_reported_together(ball):
     given = {"ball.mass": [1.0], "contact": ["flying"], "floor.h": [np.inf], "ball.inertia": None}
     with pytest.raises(ModelError) as caught:
         points_of(given, ball, None, 0)
@@ -181,7 +181,7 @@ def test_everything_that_is_wrong_is_said_at_once(ball):
     assert re.search("\"contact\" has no state 'flying'\n  try: free or resting", str(caught.value))
 
 
-def test_a_distribution_that_draws_what_does_not_fit_is_refused(compiled):
+def test_a_distribution_with_invalid_draws_is_refused(compiled):
     points = points_of({"spring.stiffness": stats.multivariate_normal([1.0, 2.0])}, compiled, 3, 0)
     with pytest.raises(ModelError, match=r"E361.*\n.*drawn for run 0"):
         everything(points)

@@ -51,7 +51,7 @@ def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp
     assert len(met) - before <= 40
 
 
-def test_an_interrupt_without_a_store_says_what_is_lost(compiled, monkeypatch):
+def test_an_interrupt_without_a_store_names_the_loss(compiled, monkeypatch):
     monkeypatch.setattr(Store, "add", lambda *given: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt) as caught:
         drawn(compiled)
@@ -118,7 +118,7 @@ def test_a_store_of_another_plan_is_refused_and_stays_as_it_was(compiled, stored
     assert content(load_runs(stored)) == content(reference)
 
 
-def test_the_order_of_names_is_no_other_plan(compiled, stored, reference):
+def test_the_order_of_names_does_not_change_the_plan(compiled, stored, reference):
     turned = [dict(reversed(each.items())) for each in (DRAWN, KEPT)]
     runs = sweep(compiled, turned[0], 1.0, keep=turned[1], runs=40, seed=2, samples=0.25, store=stored, progress=False)
     assert content(runs) == content(reference)
@@ -138,7 +138,7 @@ LONGER = {
 
 
 @pytest.mark.parametrize("kind", LONGER)
-def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
+def test_a_longer_plan_continues_the_store_of_a_shorter_one(compiled, tmp_path, kind):
     met = []
     keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
 
@@ -188,7 +188,7 @@ def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("kind", ["text", "another database", "folder", "newer"])
-def test_what_is_no_store_is_refused(compiled, tmp_path, kind):
+def test_files_that_are_not_stores_are_refused(compiled, tmp_path, kind):
     path = tmp_path / "runs.db"
     if kind == "text":
         path.write_text("this is not a database, and long enough to be seen as none" * 20)
@@ -324,7 +324,7 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
     holder.close()
 
 
-def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
+def test_a_full_disk_keeps_stored_runs(compiled, reference, tmp_path, monkeypatch):
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -424,7 +424,7 @@ def test_a_name_that_no_file_has_makes_no_file_of_another(compiled, tmp_path):
 
 
 @pytest.mark.parametrize("given", [5, 2.5, True, b"runs.db", ["runs.db"], object()])
-def test_what_is_no_path_is_no_store(compiled, tmp_path, monkeypatch, given):
+def test_invalid_paths_are_refused_as_stores(compiled, tmp_path, monkeypatch, given):
     monkeypatch.chdir(tmp_path)
     for ask in (lambda: drawn(compiled, store=given), lambda: load_runs(given)):
         with pytest.raises(FileError, match=r"E364.*is not the path"):

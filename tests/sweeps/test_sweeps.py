@@ -11,7 +11,7 @@ from tests.sweeps.drawn import DRAWN, KEPT
 from tests.sweeps.oscillators import extremes
 
 
-def test_a_run_is_what_simulate_gives(compiled, reference):
+def test_a_swept_run_equals_simulate(compiled, reference):
     failed = {fault.run: fault for fault in reference.failures}
     assert 0 < len(failed) < 10 and reference.complete and len(reference) == 40
     for run in reference:

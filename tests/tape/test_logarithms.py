@@ -57,7 +57,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize("formula", PRODUCTS.values(), ids=PRODUCTS)
-def test_whole_powers_need_neither_exponential_nor_logarithm(formula: Callable[..., Any]) -> None:
+def test_integer_powers_need_neither_exponential_nor_logarithm(formula: Callable[..., Any]) -> None:
     assert not {op.EXP, op.LOG, op.POWER} & set(operations(formula))
     tape = Tape()
     routine = Routine("f", tape, (("x", 3), ("p", 2)), (formula(tape.inputs("x", 3), tape.inputs("p", 2)),))
@@ -69,7 +69,7 @@ def test_whole_powers_need_neither_exponential_nor_logarithm(formula: Callable[.
 
 
 @pytest.mark.parametrize("formula", KEPT.values(), ids=KEPT)
-def test_what_is_no_product_of_whole_powers_stays(formula: Callable[..., Any]) -> None:
+def test_noninteger_powers_stay(formula: Callable[..., Any]) -> None:
     assert {op.EXP, op.LOG} <= set(operations(formula))
 
 

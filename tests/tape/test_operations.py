@@ -33,7 +33,7 @@ def test_every_operation_is_complete() -> None:
 
 
 @pytest.mark.parametrize("field", ["llvm", "c", "derivative", "no record"])
-def test_what_is_forgotten_is_named(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_operations_are_named(field: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if field == "no record":
         monkeypatch.setitem(FUNCTIONS, "sinh", FUNCTIONS["sin"])
         assert forgotten() == ["sinh: no record"]

@@ -33,7 +33,7 @@ def test_they_are_those_of_the_reference(kept, monkeypatch):
         np.testing.assert_array_equal(np.stack([found[key] for key in entries], axis=1), expected)
 
 
-def test_what_is_known_is_not_computed_again(monkeypatch):
+def test_known_samples_are_not_recomputed(monkeypatch):
     calls = []
     monkeypatch.setitem(reference.NUMPY_FUNCTIONS, op.SIN, lambda a: calls.append(a) or np.sin(a))
     tape, entries = traced()

@@ -115,7 +115,7 @@ def test_an_index_beyond_the_values_takes_the_end(count):
 
 
 @pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
-def test_what_is_no_number_stays_none(points):
+def test_nan_stays_nan(points):
     """A NaN input gives NaN; infinite inputs give the end values, as in `np.interp`."""
     u = np.array([np.nan, -np.inf, np.inf])
     for of_inputs in (False, True):

@@ -32,7 +32,7 @@ def with_machine(graph: Graph) -> Graph:
     return graph.add_automaton(Automaton("touch", ("open", "closed"), "open", (hits,)))
 
 
-def test_a_command_against_a_constraint_is_told_and_the_spring_proposed() -> None:
+def test_a_command_against_a_constraint_is_refused_with_a_spring_as_cure() -> None:
     with pytest.raises(ModelError) as refused:
         compile_model(arm(Constraint("wall"), ratio=2.0))
     said = str(refused.value)
@@ -42,7 +42,7 @@ def test_a_command_against_a_constraint_is_told_and_the_spring_proposed() -> Non
     assert compile_model(arm(Constraint("wall"), spring=True)).simulate(0.1).ok
 
 
-def test_a_command_against_a_contact_is_told_for_its_mode() -> None:
+def test_a_command_against_a_contact_is_refused_in_its_mode() -> None:
     with pytest.raises(ModelError) as refused:
         compile_model(with_machine(arm(switched())))
     said = str(refused.value)
@@ -60,6 +60,6 @@ def test_who_commands() -> None:
     assert prescribing_sources(arm(Constraint("wall"), spring=True).freeze(), "wall") == ()
 
 
-def test_constraints_that_repeat_each_other_are_told_as_before() -> None:
+def test_redundant_constraints_are_reported_as_before() -> None:
     with pytest.raises(ModelError, match="redundant constraints"):
         compile_model(arm(Constraint("wall"), Constraint("floor"), spring=True))

@@ -29,7 +29,7 @@ def system_of(graph: Graph) -> System:
     return equations(graph.freeze())
 
 
-def test_loops_first_then_what_is_tied() -> None:
+def test_loops_are_eased_before_tied_values() -> None:
     system, found = system_of(curved(clamp(), 3)), []
     while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)
@@ -52,7 +52,7 @@ def test_easing_changes_nothing_else() -> None:
     assert break_loops(system, TraceObstacles()) == system
 
 
-def test_what_no_easing_cures_ends_with_a_message() -> None:
+def test_incurable_systems_end_with_a_message() -> None:
     """Two constraints prescribe one flow."""
     graph, node = Graph("no cure"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))

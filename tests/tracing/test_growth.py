@@ -102,7 +102,7 @@ def presets(graph: Graph) -> tuple[dict[str, Code], Compiled]:
     return {name: r for name, r in routines.items() if isinstance(r, SpecialisedRoutine)}, compile_model(graph, progress=False)
 
 
-def test_events_that_share_an_impulse_do_what_each_would_do_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_with_a_shared_impulse_equal_single_events(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = ladder(10, 0.0)
     shared, compiled = presets(graph)
     assert {name.partition("_")[0] for name in shared} == {"reset", "push"}

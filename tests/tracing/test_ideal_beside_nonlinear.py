@@ -83,7 +83,7 @@ def test_a_bridge_of_ideal_diodes_rectifies_for_a_nonlinear_load(name: str) -> N
     assert result["load.flow"] == pytest.approx(np.array(want), abs=1e-8)
 
 
-def test_a_diode_in_parallel_with_a_nonlinear_resistor_takes_what_drives_it_forward() -> None:
+def test_a_diode_parallel_to_a_nonlinear_resistor_conducts_forward() -> None:
     graph, node = Graph("clamp"), J0("node", domain="electrical")
     graph.connect(Sf("i", lambda t: sin(OMEGA * t), signals=["time"]), node)
     graph.between(node, None, Diode("d")).between(node, None, cubic())

@@ -124,7 +124,7 @@ def cubic_loop() -> Graph:
     return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", capacitance=1.0))
 
 
-def test_a_nonlinear_loop_is_solved_wherever_it_is_asked_for() -> None:
+def test_a_nonlinear_loop_is_solved_for_every_routine() -> None:
     model = compiled(cubic_loop())
     (loop,) = model.system.loops
     assert loop.guesses

@@ -454,7 +454,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
     assert result.ok, result.failure
 
 
-def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
+def test_source_work_includes_impulses() -> None:
     """A battery that charges a capacitor through a switch supplies e dq, half of which is stored if the capacitor was empty."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
     graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))

@@ -49,11 +49,11 @@ def campaign(seeds: range, most: int) -> Counter[str]:
             continue
         every = modes_of(compiled.model)
         for index in rng.permutation(len(every))[:most]:
-            found[judged(compiled, every[index], rng, f"seed {seed}, {every[index]}")] += 1
+            found[compare_with_brute_force(compiled, every[index], rng, f"seed {seed}, {every[index]}")] += 1
     return found
 
 
-def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
+def compare_with_brute_force(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}
@@ -132,7 +132,7 @@ def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
     assert '"stick" of "f1" and "stick" of "f2"' in str(refused.value)
 
 
-def test_the_report_names_what_is_shared() -> None:
+def test_the_report_names_indeterminate_efforts() -> None:
     report = compile_model(clutches(1.0, 1.0), backend="numpy").report()
     assert 'in "stick" of "clutch0" and "stick" of "clutch1": clutch0.effort, clutch1.effort' in report
     assert "indeterminate" not in compile_model(clutches(1.0), backend="numpy").report()
@@ -150,7 +150,7 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
     np.testing.assert_allclose(sum(run[f"clutch{k}.effort"] for k in range(3)), 0.0, atol=1e-9)  # no torque circulates
 
 
-def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
+def test_friction_in_parallel_with_a_stop_carries_little() -> None:
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -160,7 +160,7 @@ def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
     assert np.abs(runs[0]["brake.effort"]).max() < 1e-3 * np.abs(runs[0]["stop.effort"]).max()
 
 
-def test_a_freewheel_beside_friction() -> None:
+def test_a_freewheel_in_parallel_with_friction() -> None:
     """In one direction the freewheel holds any torque; in the other the shafts slip at the friction limit."""
     run = compile_model(between(shafts(2, 3.0, 1.0), "p", "shaft0", "shaft1", Friction("c", 0.5), Diode("f"))).simulate(
         9.0, progress=False

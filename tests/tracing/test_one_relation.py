@@ -56,7 +56,7 @@ INVERSES = {
 
 @pytest.mark.parametrize("inward", [True, False])
 @pytest.mark.parametrize("case", INVERSES)
-def test_a_source_decides_what_the_relation_gives(case: str, inward: bool) -> None:
+def test_a_source_determines_the_value_of_a_relation(case: str, inward: bool) -> None:
     make, inverse, flows = INVERSES[case]
     for f in flows:
         model = compile_model(series(Sf("drive", f if inward else -f), make(), inward=inward), backend="numpy")
@@ -186,7 +186,7 @@ def test_a_source_that_jumps() -> None:
 
 
 @pytest.mark.parametrize("flow", [-2.0, lambda t: -2.0 * t])
-def test_a_run_ends_where_the_relation_never_gives_what_is_asked_for(flow) -> None:
+def test_a_run_ends_where_a_relation_has_no_solution(flow) -> None:
     """The relation exp(e) - 1 stays above -1."""
     source = Sf("drive", flow, signals=["time"]) if callable(flow) else Sf("drive", flow)
     with pytest.warns(UserWarning, match='suspect: "r'):

@@ -97,7 +97,7 @@ def test_two_conditions_of_one_position_and_scalar_coordinates():
     assert simulate(graph, 0.1, progress=False)["stop.multiplier"][-1] == pytest.approx(-3.0, rel=1e-9)
 
 
-def test_a_position_beside_a_foreign_flow_is_refused_without_a_matrix_too():
+def test_a_position_with_a_foreign_flow_is_refused():
     graph, a, b, gap = Graph("gap"), J1("a"), J1("b"), J0("gap")
     for name, v in (("a", a), ("b", b)):
         graph.connect(v, I(f"mass {name}", 1.0)).connect(v, C(f"x {name}", stiffness=1.0))

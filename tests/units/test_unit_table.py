@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bondgraph import ModelError, Parameter
-from bondgraph.units import SYMBOLS, Conversion, Mismatch, Unit, Unreadable, conversion, in_si, read, unknown_unit
+from bondgraph.units import SYMBOLS, Conversion, Mismatch, Unit, Unreadable, conversion, entry_units, in_si, read, unknown_unit
 from tests.inner.model import in_unit
 from tests.inner.units import symbols
 
@@ -142,7 +142,7 @@ def test_there_are_forty() -> None:
         ("g0", "power of zero"),
     ],
 )
-def test_a_text_that_is_no_unit(unit: str, fault: str) -> None:
+def test_strings_that_are_not_units(unit: str, fault: str) -> None:
     found = unknown_unit(unit)
     assert found is not None and fault in found.why
     with pytest.raises(ModelError, match="E156"):
@@ -170,10 +170,34 @@ def test_units_of_components() -> None:
     assert np.array_equal(of_wrench(np.ones(6)), [1000.0, 1000.0, 1000.0, 1.0, 1.0, 1.0])
     of_pose = conversion("1, mm", "", (7,))
     assert np.array_equal(of_pose(np.array([1.0, 0.0, 0.0, 0.0, 5.0, 6.0, 7.0])), [1.0, 0.0, 0.0, 0.0, 5e-3, 6e-3, 7e-3])
+    H = np.array([[1.0, 0.0, 0.0, 4.0], [0.0, 0.0, -1.0, 5.0], [0.0, 1.0, 0.0, 6.0], [0.0, 0.0, 0.0, 1.0]])
+    in_metres = H.copy()
+    in_metres[:3, 3] = [4e-3, 5e-3, 6e-3]
+    assert np.allclose(conversion("1, mm", "1, m", (4, 4))(H), in_metres, rtol=1e-15, atol=0.0)
     rows = conversion("N m/deg, N; N/deg, N/mm", "N m/rad, N; N/rad, N/m", (6, 6))(np.ones((6, 6)))
     assert rows[0, 0] == rows[3, 0] == 180 / PI and rows[0, 3] == 1.0 and rows[5, 5] == 1000.0
     assert isinstance(conversion("mN", "N m, N", (6,)), Mismatch) and isinstance(conversion("kg", "N m, N", (6,)), Mismatch)
     assert conversion("m, m/s ...", "", (3, 4)) is None
+
+
+@pytest.mark.parametrize(
+    ("unit", "shape", "entries"),
+    [
+        ("kg", (2, 2), ["kg"] * 4),
+        ("N m, N", (6,), ["N m"] * 3 + ["N"] * 3),
+        ("1, m", (7,), ["1"] * 4 + ["m"] * 3),
+        ("1, m", (4, 4), ["1", "1", "1", "m"] * 3 + [""] * 4),
+        ("rad, m", (2, 4), ["rad", "rad", "m", "m"] * 2),
+        ("rad; m", (4, 1), ["rad", "rad", "m", "m"]),
+        ("V, A", (3,), None),
+        ("V; A", (3, 1), None),
+        ("V, A; V", (2, 2), None),
+        ("V, A", (), None),
+    ],
+)
+def test_units_of_entries(unit: str, shape: tuple[int, ...], entries: list[str] | None) -> None:
+    found = entry_units(unit, shape)
+    assert (None if found is None else [*found.flat]) == entries
 
 
 def test_a_temperature_alone_may_be_a_difference() -> None:

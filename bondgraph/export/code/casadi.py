@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph.compile.pipeline import Compilable
 from bondgraph.export.code.content import BLOCKS
-from bondgraph.export.code.self_contained import evaluated, self_contained
+from bondgraph.export.code.self_contained import evaluate_steps, self_contained
 from bondgraph.output.extras import require_package
 from bondgraph.tape import opcodes as op
 
@@ -31,7 +31,7 @@ def to_casadi(model: Compilable, routine: str = "rates") -> Any:
 
     source = self_contained(model, routine, "to_casadi")
     symbols = [casadi.SX.sym(block, size) for block, size in zip(BLOCKS, source.sizes, strict=True)]
-    results = evaluated(source.steps, symbols, casadi_forms())
+    results = evaluate_steps(source.steps, symbols, casadi_forms())
     return casadi.Function(routine, symbols, [casadi.vertcat(*results)], list(BLOCKS), [routine])
 
 

@@ -65,7 +65,6 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Number of scalars."""
         return math.prod(self.shape)
 
     @property

@@ -13,7 +13,7 @@ from bondgraph.compile.pipeline import Compilable
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import BLOCKS
-from bondgraph.export.code.self_contained import SelfContained, evaluated, self_contained
+from bondgraph.export.code.self_contained import SelfContained, evaluate_steps, self_contained
 from bondgraph.output.extras import require_package
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
@@ -32,8 +32,8 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     ----------
     model : compiled, or a graph, which is compiled first.
     routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
-    lower : "callback" calls the model's machine code on the CPU, with the tape's Jacobian for first derivatives with respect to
-        t, x and p, in forward and reverse mode; "xla" writes the steps in JAX, for other devices and higher derivatives.
+    lower : "callback" calls the model's machine code on the CPU, also for exact first derivatives with respect to t, x and p, in
+        forward and reverse mode; "xla" writes the steps in JAX, for other devices and higher derivatives.
 
     Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine, E661 for an unknown `lower`, E662 if JAX uses
     32-bit floats; `ExtraError` E416 without JAX.
@@ -49,23 +49,22 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
         why = "seven digits are too few for the error control of most runs"
         raise refusal("E662", "JAX uses 32-bit floats, but a model needs 64 bits", cure, about="to_jax", why=why)
     source = self_contained(model, routine, "to_jax")
-    return _written_out(source) if lower == "xla" else _calling_back(source)
+    return _xla_function(source) if lower == "xla" else _callback_function(source)
 
 
-def _written_out(source: SelfContained) -> Callable[..., Any]:
+def _xla_function(source: SelfContained) -> Callable[..., Any]:
     import jax.numpy as jnp
 
     forms = jax_forms()
 
     def function(t: Any, x: Any, p: Any, m: Any) -> Any:
         blocks = (jnp.reshape(t, (1,)), *(jnp.asarray(block, float) for block in (x, p, m)))
-        return jnp.stack([jnp.asarray(value, float) for value in evaluated(source.steps, blocks, forms)])
+        return jnp.stack([jnp.asarray(value, float) for value in evaluate_steps(source.steps, blocks, forms)])
 
     return function
 
 
-def _calling_back(source: SelfContained) -> Callable[..., Any]:
-    """Return a JAX function that calls machine code for its values and derivatives."""
+def _callback_function(source: SelfContained) -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 

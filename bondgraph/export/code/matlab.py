@@ -18,7 +18,6 @@ from screws.errors import plural
 
 
 def _range(first: str, count: int) -> str:
-    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip(")").partition("(")
     return f"{array}({index}:{int(index) + count - 1})"
 
@@ -50,7 +49,7 @@ _RESULTS = {
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
-"""All possible files of a package; files left over from an earlier export are deleted."""
+"""All possible files of a package; writing deletes those that an earlier export left."""
 
 
 @dataclass(frozen=True)

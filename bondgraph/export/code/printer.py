@@ -73,8 +73,6 @@ def constant(value: float, not_a_number: str, infinity: str) -> str:
 
 @dataclass
 class _Part:
-    """Printer of one part: steps `first` to `last`."""
-
     dialect: Dialect
     program: Listing
     reading: InputText
@@ -188,9 +186,12 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """Return the routines of a model by name: `prepare` (computes the entries after the parameters from p alone), `rates`,
-    `outputs`, `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`),
-    and x after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
+    """Return the routines of a model by name: `prepare`, which computes the entries after the parameters from p alone, `rates`,
+    `outputs`, `guards`, `powers`, `energies`, and the nonzeros of the `jacobian`.
+
+    `reset_k` and `push_k` are the resets of event k. `tick_k` computes x after a tick of clock k, in the order in which
+    simultaneous ticks are executed, if the clock changes states. `newton_k` computes residuals and a Newton step of a nonlinear
+    loop. Other routines serve only the solver.
 
     Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
     """

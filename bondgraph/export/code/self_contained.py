@@ -1,4 +1,4 @@
-"""Self-contained routines, functions of t, x, the user's parameters and m: they include the steps of `prepare` that they need."""
+"""Self-contained routines of t, x, the user's parameters and m, with the steps of `prepare` that they need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from screws.names import similar_names
 
 @dataclass(frozen=True)
 class SelfContained:
-    """Routine of a model without `prepare`.
+    """Routine of a model that includes the steps of `prepare` that it needs.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
     return SelfContained(name, compiled, tuple(blocks[block] for block in BLOCKS), steps)
 
 
-def evaluated(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
+def evaluate_steps(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
     """Return the results of steps, computed with `forms` (name of an operation -> function); blocks support indexing, and a table
     is a list."""
     values: list[Any] = []

@@ -236,8 +236,8 @@ def sympy_model(model: Compilable) -> SymPyModel:
     >>> from bondgraph import J1, C, Graph, R, Se
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))
     >>> graph = graph.connect(loop, R("r", 5.0)).connect(Se("u", 1.0), loop)
-    >>> found = sympy_model(graph)
-    >>> found.rates.expanded()
+    >>> symbolic = sympy_model(graph)
+    >>> symbolic.rates.expanded()
     ((u_value - c_q/c_capacitance)/r_resistance,)
     """
     compiled = compiled_form(model, "sympy_model")
@@ -249,7 +249,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
     ]
     other_indices = sorted(set(range(count(content.p))) - set(source_indices))
     (t,), x, symbols_of_p, m = symbols
-    u, p = (tuple(symbols_of_p[index] for index in state_indices) for state_indices in (source_indices, other_indices))
+    u, p = (tuple(symbols_of_p[index] for index in indices) for indices in (source_indices, other_indices))
     arguments = (t, x, u, p, m)
     prepare = content.routines["prepare"]
 

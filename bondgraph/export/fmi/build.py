@@ -1,4 +1,4 @@
-"""Build libraries of functional mock-up units with the C compiler of this machine, or ziglang's for other platforms.
+"""Libraries of functional mock-up units, built by the C compiler of this machine, or by ziglang's for other platforms.
 
 Code common to all models is compiled once for each method, compiler and platform, and cached.
 """
@@ -55,7 +55,7 @@ def this_platform() -> Platform | None:
 
 
 def host_compiler() -> tuple[str, ...]:
-    """Return the command of the C compiler of this machine: CC, else cc, gcc or clang; empty if there is none."""
+    """Return the command of the C compiler of this machine: CC if it is set, else cc, gcc or clang; empty if it is not found."""
     named = os.environ.get("CC")
     for command in (named, "cc", "gcc", "clang"):
         words = shlex.split(command) if command else []

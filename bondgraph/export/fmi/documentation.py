@@ -17,8 +17,8 @@ _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 
 def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable], live: str = "", why: str = "") -> bytes:
-    """Return the page of a model: its graph, inputs and outputs, after the `live` page, or after the reason `why` there is
-    none."""
+    """Return an HTML page with the graph, inputs and outputs of a model, below the content of the `live` page or, without a
+    live page, below the text `why`."""
     title = escape(name)
     rows = [
         _ROW.format(causality=each.causality, name=escape(each.name), unit=escape(each.unit))

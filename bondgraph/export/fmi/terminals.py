@@ -42,7 +42,7 @@ class Terminal:
 
 
 @dataclass(frozen=True)
-class Driven:
+class DrivenModel:
     """Model whose open ports are driven by sources, which add inputs and outputs."""
 
     model: Compilable
@@ -50,11 +50,11 @@ class Driven:
     outputs: tuple[str, ...] = ()
 
 
-def driven(model: Compilable) -> Driven:
+def drive_ports(model: Compilable) -> DrivenModel:
     """Return a model with a source of zero at each open port: an Se at a 1-junction, an Sf at a 0-junction. The graph itself is
     unchanged; a compiled model has no ports."""
     if not isinstance(model, Graph) or not model.ports:
-        return Driven(model)
+        return DrivenModel(model)
     bonds = {end.element: bond for bond in model.freeze().bonds for end in bond.ends}
     inner, inputs, outputs = copy.copy(model), list[str](), list[str]()
     for port in model.ports:
@@ -68,7 +68,7 @@ def driven(model: Compilable) -> Driven:
         inner.connect(element(name, np.zeros(size) if size > 1 else 0.0), inner.ports[port])
         inputs.append(f"{name}.value")
         outputs.append(f"{name}.{answer}")
-    return Driven(inner, tuple(inputs), tuple(outputs))
+    return DrivenModel(inner, tuple(inputs), tuple(outputs))
 
 
 def _behind(graph: Graph, port: str) -> tuple[str, Element | None]:
@@ -91,14 +91,14 @@ def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Map
             law = source.law
             if not isinstance(law, Source) or value not in inputs or not _gives_number(source, law):
                 continue
-            asked = "flow" if law.gives == "effort" else "effort"
-            name = f"{end.element}.{asked}"
+            conjugate = "flow" if law.gives == "effort" else "effort"
+            name = f"{end.element}.{conjugate}"
             answer = named.get(computed.get(name, name))
             if answer is None:
                 continue
             through = "effort" if bond.domain in _MECHANICAL else "flow"
             summed = sign if bond.dimension == 1 else f"{_VENDOR}{sign}"  # the standard considers only the signs of scalars
-            names = {law.gives: value, asked: answer.name}
+            names = {law.gives: value, conjugate: answer.name}
             members = tuple((member, names[member], summed if member == through else "signal") for member in ("effort", "flow"))
             result.append(Terminal(end.element, bond.domain.name, members))
     return result

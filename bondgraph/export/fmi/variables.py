@@ -61,7 +61,6 @@ class ModelVariable:
 
     @property
     def size(self) -> int:
-        """Number of scalars."""
         return math.prod(self.shape)
 
     def reference(self, number: int = 0) -> int:
@@ -72,12 +71,13 @@ class ModelVariable:
 
 @dataclass(frozen=True)
 class Interface:
-    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's name), and `constants`:
-    parameter that cannot be set -> the quantities that it determines."""
+    """Inputs and outputs that the user chose, and parameters that cannot be set."""
 
     inputs: frozenset[str]
     outputs: Mapping[str, str]
+    """Name under which an output is computed -> the user's name."""
     constants: Mapping[str, str]
+    """Parameter that cannot be set -> the quantities that it determines."""
 
 
 def interface_of(
@@ -156,9 +156,9 @@ def variables_of(
             words = ("input", "continuous")
         elif entry.name in interface.constants:
             words = ("local", "constant")
-        said = interface.constants.get(entry.name)
+        quantities = interface.constants.get(entry.name)
         named = variable(VariableKind.PARAMETER, entry, *words, "p")
-        return replace(named, description=f"constant, because it determines {said}" if said else "")
+        return replace(named, description=f"constant, because it determines {quantities}" if quantities else "")
 
     states = [shown(VariableKind.STATE, entry, "x") for entry in content.x if entry.size]
     result = [ModelVariable(VariableKind.TIME, "time", 0, "independent", "continuous", unit="s"), *states]
@@ -182,7 +182,7 @@ def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
-    """Return the variables, dropping aliases that are names of other variables; a name that is already used gets a number."""
+    """Return the variables without aliases that are names of other variables; a name that is already used gets a number."""
     taken, result = set[str](), list[ModelVariable]()
     every = list(variables)
     names = {variable.name for variable in every}

@@ -23,7 +23,7 @@ from bondgraph.export.fmi.documentation import documentation, icons, slider_rang
 from bondgraph.export.fmi.partials import partials_of
 from bondgraph.export.fmi.references import POINTS, reference_files, sample_times
 from bondgraph.export.fmi.source import LIBRARY, MODEL, DefaultExperiment, Scaling, model_source, scaling_of, solver_source
-from bondgraph.export.fmi.terminals import driven, terminals_and_icons, terminals_of
+from bondgraph.export.fmi.terminals import drive_ports, terminals_and_icons, terminals_of
 from bondgraph.export.fmi.variables import ModelVariable, interface_of, variables_of
 from bondgraph.export.run.c import Numbers, run_content, workspace_of
 from bondgraph.export.wasm.module import is_available
@@ -46,7 +46,7 @@ _SHIFT = 2.0**-20
 
 @dataclass(frozen=True)
 class FMU:
-    """A functional mock-up unit that has been written.
+    """Functional mock-up unit in a file.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the same steps as `simulate`, whatever the communication points. Export simulates the run once, as
-    for `c_run`, and again for the reference results and for the page.
+    In co-simulation it takes the same steps as `simulate`, whatever the communication points, until an input changes. Export
+    simulates the run once, as for `c_run`, and again for the reference results and for the page.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def fmu(
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
         package ziglang; empty for an FMU with only sources.
     sources : True to include the source files.
-    page : True for a `live_page` as documentation, with sliders for the inputs and the first parameters; or ranges of its
-        sliders by name, `{"spring.stiffness": (10, 200)}`.
+    page : True for a `live_page` as documentation, with sliders for the inputs and the first parameters; ranges of its
+        sliders by name, `{"spring.stiffness": (10, 200)}`; or False for none.
     name : name of the library, an identifier; the model's name by default.
-    initial, parameters : changes of start values and parameters, as in `simulate`.
+    initial, parameters, settings : as for `simulate`.
 
     An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, and its conjugate variable is an
     output. The FMU contains results of `simulate` as a reference.
@@ -118,9 +118,9 @@ def fmu(
     Without a compiler the FMU contains only its sources, and a `SourceOnlyWarning` is issued.
 
     Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
-    if ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
+    if ziglang is missing, E605 if a compiler fails, E614 for an invalid `page`; `FileError` E414 or E415 for the path.
     """
-    ports = driven(model)
+    ports = drive_ports(model)
     compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))
     _refuse_choices(compiled, version, kinds, platforms, page)
     known_ending(path, ".fmu")

@@ -1,8 +1,8 @@
 """Mechanical, Lagrange's or Hamilton's equations of a model, in SymPy.
 
-Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv the equations
-are p' = E^T dL/dq + Q; with H = T + V in terms of q and p they are q' = E dH/dp, p' = -E^T dH/dq + Q. E is the identity except
-for displacements of springs, on which only V depends.
+Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv, Lagrange's
+equations are p' = E^T dL/dq + Q. With H = T + V in terms of q and p, Hamilton's equations are q' = E dH/dp, p' = -E^T dH/dq + Q.
+E is the identity except for displacements of springs, on which only V depends.
 """
 
 from __future__ import annotations

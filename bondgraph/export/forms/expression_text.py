@@ -16,8 +16,7 @@ from bondgraph.output.tables import labels_of
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Return LaTeX of all values, of `more` names and of all time derivatives; the value of a source has the letter of its
-    effort or flow."""
+    """Return LaTeX of all values and of `more` names, by label; the value of a source has the letter of its effort or flow."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}
     for name in dict.fromkeys((*system.values, *more)):
@@ -46,7 +45,6 @@ def letter_of(letters: Mapping[str, str], name: str) -> str:
 
 
 def _component(letter: str, index: tuple[int, ...]) -> str:
-    """Return a component's letter, with indices from 1, as in the literature."""
     if not index:
         return letter
     indices = ",".join(str(k + 1) for k in index)

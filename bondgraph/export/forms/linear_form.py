@@ -16,7 +16,7 @@ from bondgraph.export.forms.algebra.canonical import canonical
 from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
 from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
 from bondgraph.export.forms.records import StateEquations
-from bondgraph.export.forms.state_form import known_symbols, state_equations
+from bondgraph.export.forms.state_form import is_inside, known_symbols, state_equations
 from bondgraph.export.symbolic import inputs_of, symbol_of
 from bondgraph.model.laws import IdealConstraint
 from bondgraph.output.cells import Typeset
@@ -85,8 +85,8 @@ def linear_equations(
     ----------
     model, part, numbers, outputs, modes, varying : as for `state_equations`.
 
-    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or a block
-    is sampled; and the errors of `state_equations`.
+    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or if a
+    block is sampled; and the errors of `state_equations`.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))
@@ -137,7 +137,7 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
     """Raise E276 for friction in several directions that may slip, before solving anything symbolically."""
     for path, element in compiled.model.elements.items():
         law = element.law
-        if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and path.startswith(part or ""):
+        if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and is_inside(path, part):
             why = ("while slipping, its effort follows the direction of its flow",)
             cures = (f'modes={{"{path}": "{law.active[0]}"}}, in which it sticks', "`bondgraph.analysis.linearise`, near a point")
             title = f'"{path}" is not linear'
@@ -184,7 +184,9 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
     values = eliminate(system, stages, known_values, slopes, None, IN_ONE_PIECE)
     time = symbol_of(system, "time")
     needed = [s for index, s in enumerate(system.statements) if index in stages.statements]
-    curved = (s for s in needed if any(_is_curved(sympy.S(e), moving, time) for out in s.outs for e in scalars_of(values[out])))
+    curved = (
+        s for s in needed if any(_is_nonlinear(sympy.S(e), moving, time) for out in s.outs for e in scalars_of(values[out]))
+    )
     culprit = next(curved, needed[-1])
     element = compiled.model.elements.get(culprit.element)
     why = (
@@ -196,8 +198,8 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
     return refusal("E276", title, *cures, about=system.name, why=why, places=(element.place if element else None,))
 
 
-def _is_curved(expression: Any, moving: Sequence[Any], time: Any) -> bool:
-    """Return True unless an expression is a sum of states and inputs with constant coefficients."""
+def _is_nonlinear(expression: Any, moving: Sequence[Any], time: Any) -> bool:
+    """Return True unless an expression is constant, or a sum of states and inputs with constant coefficients."""
     met = [s for s in moving if s in expression.free_symbols]
     if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
         return True

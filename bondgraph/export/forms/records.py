@@ -99,9 +99,9 @@ class MechanicalEquations(Typeset):
     """Mechanical equations M(q) v' + C(q, v) v + D v + grad V = H^T lambda + B u, with q' = E(q) v and, for constraints, H v' =
     gamma.
 
-    M is symmetric positive definite; M' - 2 C is skew-symmetric, unless an IC has its own formula for centrifugal forces; gamma =
-    -H' v - alpha1 H v - alpha0 h - alpha2 h^3 is Baumgarte's stabilisation of h(q) = 0. v are the velocities of the independent
-    inertias, which determine all other velocities.
+    M is symmetric positive definite. M' - 2 C is skew-symmetric, unless an IC has its own formula for centrifugal forces. The
+    right-hand side gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3 is Baumgarte's stabilisation of h(q) = 0. The velocities v
+    of the independent inertias determine all other velocities.
 
     Sources: Featherstone, Rigid body dynamics algorithms (2008), section 2.2, 3; Baumgarte 1972.
     """

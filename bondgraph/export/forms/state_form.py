@@ -23,7 +23,7 @@ from bondgraph.export.forms.algebra.elimination import BY_PARTS, READABLE, Limit
 from bondgraph.export.forms.expression_text import letters_of
 from bondgraph.export.forms.records import Case, LinearSystem, StateEquations
 from bondgraph.export.symbolic import inputs_of, symbol_of
-from bondgraph.export.value_roles import updates_of
+from bondgraph.export.value_roles import tick_updates
 from bondgraph.model.arguments import names_of
 from bondgraph.output.lazy import sympy
 from bondgraph.output.tables import labels_of
@@ -46,19 +46,19 @@ def part_of(compiled: Compiled, path: str | None) -> PartSelection:
     states = own_states(system)[0]
     if path is None:
         return PartSelection(states, frozenset())
-    if not any(_is_inside(element, path) for element in elements):
+    if not any(is_inside(element, path) for element in elements):
         paths = [*compiled.model.groups, *elements]
         raise ModelError(system.name, [unknown_name("E275", path, "part of the model", paths)])
-    outside = {out for s in system.statements if not _is_inside(s.element, path) for out in s.outs}
+    outside = {out for s in system.statements if not is_inside(s.element, path) for out in s.outs}
     unknowns = (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))
-    outside |= {u.value for u in unknowns if not _is_inside(u.element, path) or u.residual in outside}
-    outside |= {state.name for state in states if not _is_inside(_owner(compiled, state), path)}
+    outside |= {u.value for u in unknowns if not is_inside(u.element, path) or u.residual in outside}
+    outside |= {state.name for state in states if not is_inside(_owner(compiled, state), path)}
     selected = tuple(state for state in states if state.name not in outside)
     return PartSelection(selected, frozenset(outside))
 
 
-def _is_inside(element: str, path: str) -> bool:
-    return element == path or element.startswith(f"{path}.")
+def is_inside(element: str, path: str | None) -> bool:
+    return path is None or element == path or element.startswith(f"{path}.")
 
 
 def _owner(compiled: Compiled, state: State) -> str:
@@ -126,8 +126,8 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
-"""Maximum number of statements of a model whose equations are written in one piece if possible, and of the scalars that they
-compute; the energy balance is not counted."""
+"""Maximum numbers of statements, and of scalars that they compute, for which equations are written in one piece if possible; the
+energy balance is not counted."""
 
 
 def state_equations(
@@ -139,13 +139,12 @@ def state_equations(
     modes: Mapping[str, str] | None = None,
     varying: Sequence[str] = (),
 ) -> StateEquations:
-    """Return readable state equations.
+    """Return the state equations x' = f(x, u, p, t) of a model as SymPy expressions.
 
     Linear algebraic loops, dependent storages, ideal constraints and switches are solved symbolically. If the equations depend on
-    modes, the expressions are `Piecewise` in them, and each combination is derived
-    separately. Long expressions get a name and a separate
-    line after the equations: values keep their names in the model, and common parts are named s1, s2 ... In large models, modes
-    are symbols, and unknowns that depend on each other are given by their linear equations A w = b.
+    modes, each combination of modes is derived separately, and the expressions are `Piecewise`. Long expressions get a name and
+    a separate line after the equations: values keep their names in the model, and common parts are named s1, s2 ... In large
+    models, modes are symbols, and unknowns that depend on each other are given by their linear equations A w = b.
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ def state_equations(
     raise_if_any(system.name, list(_unknown(system, outputs, varying, held)))
     selection = part_of(compiled, part)
     labels = tuple(label for state in selection.states for label in labels_of(state.name, np.shape(state.initial)))
-    sampled = updates_of(system)
+    sampled = tick_updates(system)
     wanted = [sampled[state.name][0] if state.name in sampled else state.rate for state in selection.states]
     wanted += [system.resolve(name) for name in outputs]
     stages = stages_of(system, wanted, selection.outside)
@@ -255,8 +254,9 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
     enumerate_modes = limits is READABLE and count <= MAX_COMBINATIONS
     if not enumerate_modes and stages.yielding and count > 1:
         cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free_states.items())
-        title = "choose one combination of modes for switching constraints"
-        why = f"the equations have {count} combinations of modes; the limit is {MAX_COMBINATIONS}"
+        title = "the equations of switching constraints need one combination of modes"
+        limit = f"the limit is {MAX_COMBINATIONS}" if count > MAX_COMBINATIONS else "they are too long to be written for each"
+        why = f"the equations have {count} combinations of modes; {limit}"
         raise refusal("E272", title, f"modes={{{cure}}}, or another combination of modes", about=system.name, why=why, places=())
     definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)
     results: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in request.names}

@@ -8,11 +8,11 @@ from itertools import pairwise, permutations
 
 from bondgraph.assembly.system import LoweredTransition
 from bondgraph.export.paper.equations import Writer
-from bondgraph.export.paper.markup.content import Block, Figure, InlineCode, Math, Paragraph, TableBlock, Words, listed
+from bondgraph.export.paper.markup.content import Block, Figure, InlineCode, Math, Paragraph, TableBlock, Words, join_words
 from bondgraph.model.laws import Switched
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant, sources_of
-from bondgraph.render.glyphs import FONT, rounded, text
+from bondgraph.render.glyphs import FONT, rounded_rectangle, text
 from bondgraph.render.palette import COLOURED
 from bondgraph.render.sketch import text_width
 
@@ -66,7 +66,7 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
     ]
     for k, name in enumerate(names):
         left, right = boxes.x[k] - boxes.half[k], boxes.x[k] + boxes.half[k]
-        box = rounded(left, boxes.middle - HALF_HEIGHT, right, boxes.middle + HALF_HEIGHT, 6.0, style)
+        box = rounded_rectangle(left, boxes.middle - HALF_HEIGHT, right, boxes.middle + HALF_HEIGHT, 6.0, style)
         lines.append(box + text(boxes.x[k], boxes.middle, name, NAME_SIZE, COLOURED.ink))
     return Figure("\n".join([*lines, "</svg>"]), (), boxes.width, boxes.height)
 
@@ -77,7 +77,7 @@ def _short(states: Sequence[str]) -> list[str]:
 
 
 def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
-    order = in_order(len(names), start, arrows)
+    order = state_order(len(names), start, arrows)
     half = [max(text_width(name, NAME_SIZE) / 2 + 8.0, 16.0) for name in names]
     x = {order[0]: half[order[0]] + 2.0}
     for a, b in pairwise(order):
@@ -115,7 +115,7 @@ def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) ->
     return _straight(*ends, y, label, y > boxes.middle)
 
 
-def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
+def state_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
     """Return the order of states from left to right with the shortest arrows, preferably with the initial state first; more
     than `MAX_PERMUTED` states keep their order after the initial state."""
     plain = (start, *(k for k in range(count) if k != start))
@@ -153,11 +153,10 @@ def _head(tip: Point, along: Point) -> str:
 
 
 def _dot(x: float, y: float, radius: float, style: str) -> str:
-    return rounded(x - radius, y - radius, x + radius, y + radius, radius, style)
+    return rounded_rectangle(x - radius, y - radius, x + radius, y + radius, radius, style)
 
 
 def _start(x: float, top: float) -> str:
-    """Return a dot above the initial state."""
     dot = _dot(x, top - 11.5, 2.8, f'fill="{COLOURED.ink}" stroke="none"')
     return dot + _line(f"M{x:.1f},{top - 11.5:.1f} L{x:.1f},{top - 5.0:.1f}") + _head((x, top), (0.0, 1.0))
 
@@ -190,7 +189,7 @@ def _arc(x: float, to: float, edge: float, height: float, label: str) -> str:
     size = (along[0] ** 2 + along[1] ** 2) ** 0.5
     tip = _head((to, edge), (along[0] / size, along[1] / size))
     at, half = (x + to) / 2, text_width(label, LABEL_SIZE) / 2 + 1.0
-    under = rounded(at - half, height - 4.5, at + half, height + 4.5, 0.0, 'fill="#ffffff" stroke="none"')
+    under = rounded_rectangle(at - half, height - 4.5, at + half, height + 4.5, 0.0, 'fill="#ffffff" stroke="none"')
     return _line(d) + tip + under + _label(at, height, label, "middle")
 
 
@@ -198,7 +197,7 @@ def _label(x: float, y: float, label: str, anchor: str) -> str:
     return text(x, y, label, LABEL_SIZE, COLOURED.muted, anchor)
 
 
-def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
+def automaton_blocks(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
     """Return an automaton: its states with their numbers, its start, and its transitions as a table and as a diagram.
 
     An automaton that only changes coordinates has no diagram.
@@ -206,7 +205,7 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     system = writer.system
     mode = f"{path}.mode"
     states, start = system.modes[mode]
-    counted = listed(", ", ((InlineCode(state), f" ({k})") for k, state in enumerate(states)))
+    counted = join_words(", ", ((InlineCode(state), f" ({k})") for k, state in enumerate(states)))
     events = [event for event in system.events if event.automaton == path]
     source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
     begins = ("; it starts in ", InlineCode(start), f" ({source})." if source else ".")
@@ -253,7 +252,7 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         effects.append(("an impact: an impulse along ", Math(_impulse(writer, path)), " makes ", turns, *lost))
     stopping = [] if event.impact else _stopped(model, event, states)
     if stopping:
-        paths = listed(", ", ((InlineCode(path),) for path in stopping))
+        paths = join_words(", ", ((InlineCode(path),) for path in stopping))
         effects.append(("impulses stop the flows of elements that become active:  ", *paths))
     if event.accumulates is not None:
         effects.append(("if these events accumulate, the run continues in ", InlineCode(states[event.accumulates])))
@@ -262,7 +261,7 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
     effects += [("(a change of coordinates)",)] if event.internal else []
-    return listed("; ", effects) or ("nothing jumps",)
+    return join_words("; ", effects) or ("nothing jumps",)
 
 
 def _impulse(writer: Writer, path: str) -> str:
@@ -280,7 +279,7 @@ def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> l
     ]
 
 
-def clocks(writer: Writer) -> list[Block]:
+def clock_blocks(writer: Writer) -> list[Block]:
     """Return the ticks of sampled blocks with the states that they set, and the times at which signals have jumps or kinks."""
     rows: list[tuple[Words, ...]] = []
     for clock in writer.system.clocks:
@@ -291,7 +290,7 @@ def clocks(writer: Writer) -> list[Block]:
         else:
             when = (Math(rf"t_n = {offset} + n\,{writer.letters[clock.period]},\ n = 0, 1, \ldots"),)
             updates = clock.updates
-            what = listed("; ", ((Math(rf"{writer.letters[a]} := {writer.letters[b]}"),) for a, b in updates))
+            what = join_words("; ", ((Math(rf"{writer.letters[a]} := {writer.letters[b]}"),) for a, b in updates))
         rows.append(((InlineCode(clock.element),), when, what))
     heads = ("block", "when", "effect")
     return [TableBlock(heads, (0.3, 0.35, 0.35), tuple(rows), ("Clocks and time events.",))] if rows else []

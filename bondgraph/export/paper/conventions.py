@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.assembly.system import System
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words, listed, worded
+from bondgraph.export.paper.markup.content import Block, Math, Paragraph, Piece, Section, Words, join_words, split_formulas
 from bondgraph.export.paper.notation.parts import Branch
 from bondgraph.model.laws import Junction
 from screws.errors import plural
@@ -47,10 +47,10 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     ]
     if sought:
         kinds.append("; the unknowns are ")
-        kinds += listed(", ", ((Math(letter), f" ({number})") for letter, number in sought))
+        kinds += join_words(", ", ((Math(letter), f" ({number})") for letter, number in sought))
         kinds.append(", determined by the equations with these numbers")
     if system.modes:
-        kinds += worded(r"; the modes $\sigma$ of state machines change at events, where states may jump")
+        kinds += split_formulas(r"; the modes $\sigma$ of state machines change at events, where states may jump")
     if any(clock.period for clock in system.clocks):
         kinds.append("; sampled blocks set their states at the ticks of clocks and hold them between ticks")
     kinds.append(".")
@@ -63,25 +63,25 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
     written = repr(blocks)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
-        *worded(
+        *split_formulas(
             "Each part has a number, which is the last index of its symbols: $e_n$ is the effort of part n, $f_n$ its flow, and "
             r"$e_{n\to k}$ the effort of the bond from part n to part k. Power is positive along half arrows. Vectors are "
             r"columns, $^{\top}$ transposes, and a matrix of one row times a vector is a number. Components are counted from 1"
         )
     ]
     if re.search(r"\}_[xyz](?![a-z])", written):
-        words += worded("; $v_x, v_y, v_z$ are the first three")
+        words += split_formulas("; $v_x, v_y, v_z$ are the first three")
     if r"{diag}" in written:
-        words += worded(r"; $\operatorname{diag}(a)$ is the diagonal matrix of $a$")
+        words += split_formulas(r"; $\operatorname{diag}(a)$ is the diagonal matrix of $a$")
     if r"(\\mathsf" in written or r"({\\mathsf" in written:
-        words += worded("; $(a, b) = c$ splits $c$ into halves, or a pose into its parts")
+        words += split_formulas("; $(a, b) = c$ splits $c$ into halves, or a pose into its parts")
     if re.search(r"[&+] \\{2}mathbf\{1\}", written):
-        words += worded(r"; $\mathbf{1}$ is the identity matrix")
+        words += split_formulas(r"; $\mathbf{1}$ is the identity matrix")
     if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
-        words += worded(r"; $\tilde a\,b = a \times b$")
+        words += split_formulas(r"; $\tilde a\,b = a \times b$")
     words.append(".")
     if has_functions:
-        words += worded(
+        words += split_formulas(
             r" Functions $\mathrm{name}_k$ are defined in Section Functions, under Dk; their arguments, results and shared "
             r"terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$ are local, in sans-serif letters. A condition in brackets is 1 "
             r"if it is true, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
@@ -100,17 +100,18 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
         notation.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
         text = "At an event, $:=$ sets all these states simultaneously to values computed just before."
-        notation.append(Paragraph(worded(text)))
+        notation.append(Paragraph(split_formulas(text)))
     return notation
 
 
-_SCREWS: Words = worded(
+_SCREWS: Words = split_formulas(
     r"Twists are $(\omega, v)$, wrenches $(\tau, f)$. A pose $H$ is a matrix "
     r"$\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}$, or seven numbers (units 1, m): a quaternion (w, x, y, z), of which only "
     r"the direction counts, and $p$; $R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & "
     r"-x^2-z^2 & yz-wx \\ xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}$. "
-    r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of poses "
-    r"is the product of their matrices or, in seven numbers, of their quaternions; for a point $b$, $H\,b$ is $R\,b + p$."
+    r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of "
+    r"poses is the product of their matrices; its quaternion is the product of their quaternions; for a point $b$, $H\,b$ is "
+    r"$R\,b + p$."
 )
 
 
@@ -119,7 +120,7 @@ def method(compiled: Compiled) -> list[Block]:
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):
-        words += worded(
+        words += split_formulas(
             "Impulsive efforts of constraints or closing switches change the momenta as finite efforts change the rates of"
             " the momenta; all other states keep their values. The impulses give the flows in the table their new values"
             " ($^-$ before, $^+$ after). "

@@ -14,7 +14,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.paper import tables
-from bondgraph.export.paper.automata import clocks, machine
+from bondgraph.export.paper.automata import automaton_blocks, clock_blocks
 from bondgraph.export.paper.conventions import conventions, method, summary
 from bondgraph.export.paper.equations import REMARK, Counterparts, Writer, is_needless
 from bondgraph.export.paper.markup.as_latex import as_latex
@@ -32,13 +32,13 @@ from bondgraph.export.paper.markup.content import (
     Piece,
     Section,
     Words,
+    split_formulas,
     with_numbers,
-    worded,
 )
 from bondgraph.export.paper.notation.definitions import SIGNIFICANT, Definition, Functions, width
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
-from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
+from bondgraph.export.value_roles import balance_values, solver_values, transition_values
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
 from bondgraph.model.ops import sources_of
@@ -106,7 +106,7 @@ def paper_of(compiled: Compiled, digits: int) -> Paper:
         kept = f"only parts that occur several times are written here, {len(written)} of {len(tree)}; "
         words = (f"This model would take {length} equations: ", kept, InlineCode("latex(model)"), " lists all of them.")
         sections.insert(0, Paragraph(words))
-    balance, ticks = body.balance(writer), clocks(writer)
+    balance, ticks = body.balance(writer), clock_blocks(writer)
     noted: dict[str, int] = {}
     functions = [
         block
@@ -140,7 +140,8 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Return values without their own equation: values of transitions and solvers, and powers that nothing reads."""
+    """Return the names of values without their own equation: values of transitions and solvers, powers outside the energy
+    balance, and ratios that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -151,7 +152,7 @@ def _hidden(compiled: Compiled) -> frozenset[str]:
     }
     counted = {value for _, value in system.energies} | {power.value for power in system.powers}
     counted |= {arg for s in system.statements if counted & set(s.outs) for arg in s.args}
-    return frozenset(of_transitions(system) | solved_only(system) | ledger_only(system) - counted | ratios - read)
+    return frozenset(transition_values(system) | solver_values(system) | balance_values(system) - counted | ratios - read)
 
 
 @dataclass
@@ -167,7 +168,7 @@ class _Body:
     """Letters of unknowns, each with the number of the equation that determines it."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """Return the next equation; a line that explains letters of the equations before it has no number."""
+        """Return the next equation; a line that explains letters of the equations before it has no number of its own."""
         if latex.startswith(REMARK):
             return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
@@ -229,7 +230,7 @@ class _Body:
             items = tuple(self.numbered(line, () if k else lead, source) for k, (line, source) in enumerate(lines))
             blocks.append(Equations(items) if items else Paragraph(lead))
         if f"{part.path}.mode" in system.modes:
-            blocks += machine(writer, model, part.path, number)
+            blocks += automaton_blocks(writer, model, part.path, number)
         return blocks
 
     def _visible(self, statement: Statement) -> bool:
@@ -268,7 +269,7 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         old = sorted({noted[line] for line in lines} - {each.number})
         new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
-        words += worded(" ".join(new))
+        words += split_formulas(" ".join(new))
     packed = enumerate(_packed((*formula.parts, *formula.results)), start=1)
     items = tuple(Numbered(f"D{each.number}.{k}", line) for k, line in packed)
     return [Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True), Equations(items, small=True)]

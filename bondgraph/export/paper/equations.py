@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bondgraph.assembly.system import Statement, System, Unknown
-from bondgraph.export.latex_lines import filled
+from bondgraph.export.latex_lines import fill_arguments
 from bondgraph.export.paper.notation.definitions import Definition, Functions, LatexParts, latex_parts
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.ops import (
@@ -65,14 +65,15 @@ class Writer:
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
         vectors = self._vectors(statement)
-        right = (filled(_with_diagonals(line, vectors), letters) for line in parts.lines)
+        right = (fill_arguments(_with_diagonals(line, vectors), letters) for line in parts.lines)
         lines = [f"{one} = {other}" for one, other in zip(left, right, strict=True)]
         remarks = self._remarks(parts, letters).removeprefix(r"\text{ with }")
         return [*lines, REMARK + remarks] if remarks else lines
 
     @staticmethod
     def _remarks(parts: LatexParts, letters: Sequence[str]) -> str:
-        return "".join(rf"\text{{{', ' if k else ' with '}}}{filled(remark, letters)}" for k, remark in enumerate(parts.remarks))
+        remarks = (fill_arguments(remark, letters) for remark in parts.remarks)
+        return "".join(rf"\text{{{', ' if k else ' with '}}}{remark}" for k, remark in enumerate(remarks))
 
     def right(self, statement: Statement) -> str:
         operation = statement.op
@@ -94,7 +95,7 @@ class Writer:
         if parts is not None and len(statement.outs) == 1:
             rows = operation in (APPLY, APPLY_TRANSPOSED)  # their vectors are rows
             line = parts.lines[0] if rows else _with_diagonals(parts.lines[0], self._vectors(statement))
-            return filled(line, letters) + self._remarks(parts, letters)
+            return fill_arguments(line, letters) + self._remarks(parts, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
         if short[0] and len(set(short)) == 1:
             return short[0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, InlineCode, Math, TableBlock, Words, listed
+from bondgraph.export.paper.markup.content import Block, InlineCode, Math, TableBlock, Words, join_words
 from bondgraph.export.paper.notation.definitions import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
@@ -58,11 +58,11 @@ def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digit
 
 
 def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> list[Block]:
-    """Return all other letters, each with its name in the program, its shape and its unit."""
+    """Return the table of all other letters, each with its name in the program, its shape and its unit."""
     system = compiled.system
-    listed = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
+    tabled = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []
-    for first in sorted((n for n in letters.used if n not in listed), key=lambda n: (_place(letters, n), n)):
+    for first in sorted((n for n in letters.used if n not in tabled), key=lambda n: (_place(letters, n), n)):
         value = system.values[first]
         law = getattr(compiled.model.elements.get(letters.parts.owner(first).path), "law", None)
         rows_of = (".N", ".r") if isinstance(law, Ratio) else ".J" if isinstance(law, IdealConstraint) else ()
@@ -138,7 +138,7 @@ def _several(values: Sequence[Any], digits: int) -> Words:
         return (Math(texts[0]),) if texts[0] else (f"{plural(np.size(values[0]), 'number')}",)
     if not all(texts):
         return (f"{plural(np.size(values[0]), 'number')} each",)
-    return listed("; ", ((Math(text),) for text in texts))
+    return join_words("; ", ((Math(text),) for text in texts))
 
 
 def _number(value: Any, digits: int) -> str:

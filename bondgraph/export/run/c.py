@@ -70,7 +70,7 @@ def c_run(
     ----------
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, an identifier; the model's name by default.
-    initial, parameters : changes of start values and parameters, as in `simulate`.
+    t_end, initial, parameters, settings : as for `simulate`.
 
     Raises `ModelError` as `simulate` and `c_source` do; E281 for a run that needs Python or does not reach its end.
     """
@@ -121,7 +121,7 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run to the end, or to a transition that ends the run; return the method by which machine code reaches this point, the
+    """Run to the end, or to a transition that ends the run. Return the method with which machine code reaches this point, the
     number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
@@ -130,7 +130,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         choice = selection_after_stiffness(program, choice)
         space = workspace_of(prepared, choice)
         course = space.run(p, x, m, prepared.wanted[0])
-    if space.settler is not None and _has_asked(space.settler):
+    if space.settler is not None and _has_consulted_python(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
@@ -142,7 +142,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 
-def _has_asked(settler: EventHandler) -> bool:
+def _has_consulted_python(settler: EventHandler) -> bool:
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 

@@ -102,7 +102,6 @@ def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collec
 
 
 def _dialect(prefix: str) -> Dialect:
-    """Return the dialect of C in which elementary functions and lookups have a prefix."""
     native = native_dialect(prefix)
 
     def form(operation: Operation) -> str:

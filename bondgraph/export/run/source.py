@@ -38,7 +38,7 @@ OUTCOMES = {
     EventOutcome.NOT_FINITE: "a state is not finite",
     EventOutcome.STOPPED: "it needs Python (simultaneous collisions)",
 }
-"""Reasons why an event ends a run in C, and their meanings."""
+"""Outcome of an event that ends a run in C -> the reason."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class RunContent:
     program : program of the run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
     fixed : indices of parameters that determine the times of clocks and therefore cannot be set.
-    sizes : size of each state (n,): during export, error control kept errors below size times relative tolerance.
+    sizes : minimum size of each state (n,) in the error control of the run during export.
     build : command that compiles the file.
     """
 

@@ -1,4 +1,4 @@
-"""WebAssembly binaries: turn an object file of LLVM into a module that exports functions.
+"""WebAssembly binaries: conversion of an LLVM object file to a module that exports functions.
 
 An object file is already a module, except for its exports, so no linker is needed. Formats: WebAssembly 2.0 (W3C 2022), and the
 conventions of its tools for linking.

@@ -1,7 +1,7 @@
 const digits = new Map();
 for (let code = 33; code < 127; code++) if (!'"\\<'.includes(String.fromCharCode(code))) digits.set(String.fromCharCode(code), digits.size);
 // Bytes packed in a string: zlib data, with 13 bits in two digits, and six in a single digit at the end.
-async function inflated(text) {
+async function inflate(text) {
   const bytes = new Uint8Array(text.length);
   let bits = 0, count = 0, length = 0;
   for (let k = 0; k < text.length; k += 2) {

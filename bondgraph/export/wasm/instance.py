@@ -17,7 +17,7 @@ from bondgraph.export.code.content import count
 from bondgraph.export.run.source import OUTCOMES, RETURNED, RunContent
 from bondgraph.export.wasm.module import (
     INTERPRETER,
-    OF_SOLVER,
+    SOLVER_PROCEDURES,
     constants,
     model_module,
     multiply_add_modules,
@@ -131,8 +131,8 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
         "at": _words(run),
         "times": _times(run.times),
         "dates": _times(run.dates),
-        "begin": OF_SOLVER[0],
-        "advance": OF_SOLVER[2 if run.has_events else 1],
+        "begin": SOLVER_PROCEDURES[0],
+        "advance": SOLVER_PROCEDURES[2 if run.has_events else 1],
         "done": int(Status.STOP),
         "pause": int(Status.PAUSE),
         "log_full": int(Status.LOG_FULL),

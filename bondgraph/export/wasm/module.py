@@ -1,4 +1,4 @@
-"""Compile LLVM IR to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
+"""Compilation of LLVM IR to WebAssembly modules by llvmlite, without another compiler or a linker.
 
 Modules share one memory, with 8-byte words for addresses as in machine code, and one table of functions. WebAssembly has no
 fused multiply-add; `multiply_add` replaces it, so that results are bit-identical to machine code.
@@ -25,7 +25,7 @@ from bondgraph.run.batch.image import solver_libraries
 from bondgraph.run.steppers.method import Method
 
 TRIPLE = "wasm32-unknown-unknown"
-OF_SOLVER = ("begin_run", "advance_run", "run")
+SOLVER_PROCEDURES = ("begin_run", "advance_run", "run")
 """Procedures of a solver that begin a run, advance it, and advance it with events."""
 INTERPRETER = ("interpret", "step_")
 """Name prefixes of the functions of the interpreter of derivatives."""
@@ -45,7 +45,7 @@ def is_available() -> bool:
     return have_llvm() and cross_target(TRIPLE) is not None
 
 
-def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
+def compile_module(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
     """Return a module with these functions and all that they need, from LLVM modules that call each other by name; it is cached
     on disk. Raises a ValueError if its data would need a linker."""
     import llvmlite
@@ -109,17 +109,17 @@ def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
 
 @functools.cache
 def solver_module(method: Method) -> bytes:
-    """Return the module of a solver, the same for all models: runs with a method, and error control."""
+    """Return the module that runs a method with error control; it is the same for all models."""
     written = solver_libraries(method)
     called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
-    return compiled([*map(module_text, written.values()), _elementary_text()], [*OF_SOLVER, *called])
+    return compile_module([*map(module_text, written.values()), _elementary_text()], [*SOLVER_PROCEDURES, *called])
 
 
 def model_module(texts: Sequence[str], exported: Collection[str]) -> bytes:
     """Return the module of a model: its kernels, from their LLVM IR, and the required functions of the interpreter of
     derivatives."""
     interpreted = any(name.startswith(INTERPRETER) for name in exported)
-    return compiled([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
+    return compile_module([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
 
 
 @functools.cache
@@ -144,7 +144,7 @@ def multiply_add_modules() -> tuple[bytes, bytes]:
         "}",
     ]
     by_sums = module_text(translate([multiply_add], [_FUSED]))
-    return compiled(["\n".join(lines)], [_FUSED], "+simd128,+relaxed-simd"), compiled([by_sums], [_FUSED])
+    return compile_module(["\n".join(lines)], [_FUSED], "+simd128,+relaxed-simd"), compile_module([by_sums], [_FUSED])
 
 
 @functools.cache

@@ -90,11 +90,11 @@ def live_page(
     show : quantities to plot, one panel for each name or list of names with the same unit; by default the first states and
         outputs.
     title : heading; by default the model's name.
-    initial, parameters : changes of start values and parameters, as in `simulate`.
+    initial, parameters, settings : as for `simulate`.
 
     Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
     that sets times of clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a panel;
-    `FileError` E415, E414 as `LivePage.write` does.
+    `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -113,7 +113,7 @@ def live_page(
     else:
         data = page_json({**facts, "events": False, "why": REPLAYS, "replay": _columns(native, panels)})
     heading = compiled.model.name if title is None else title
-    page = LivePage(heading, _filled(heading, data), steps)
+    page = LivePage(heading, _page_text(heading, data), steps)
     if path is not None:
         page.write(path)
     return page
@@ -134,10 +134,12 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     for panel in panels:
         names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}
         if any(slot.block == "p" for _, slot in panel):
-            raise _invisible(name, *names, why="a parameter has only one value in a run")
+            raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _invisible(name, *names, why=f"the curves of a panel need the same unit, but their units are {words or 'none'}")
+            raise _refuse_panel(
+                name, *names, why=f"the curves of a panel need the same unit, but their units are {words or 'none'}"
+            )
     return panels
 
 
@@ -146,7 +148,7 @@ def _has_one_unit(slot: Slot) -> bool:
     return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
-def _invisible(model: str, *names: str, why: str) -> ModelError:
+def _refuse_panel(model: str, *names: str, why: str) -> ModelError:
     shown = ", ".join(f'"{name}"' for name in names)
     return refusal(
         "E623",
@@ -167,7 +169,7 @@ def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
     columns = itertools.count()
     return [
         {
-            "unit": _seen(panel[0][1].unit),
+            "unit": _shown_unit(panel[0][1].unit),
             "curves": [{"name": label, "column": next(columns)} for word, slot in panel for label in _labels(word, slot)],
         }
         for panel in panels
@@ -205,7 +207,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         why = f"a range needs a minimum and a maximum, with the current value {value:g} between them"
         cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
         raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
-    return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
+    return {"name": name, "unit": _shown_unit(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
 
 
 def doubts_of(result: Result) -> list[str]:
@@ -213,12 +215,12 @@ def doubts_of(result: Result) -> list[str]:
     return [f'{doubt.reason}, at about t = {doubt.time:.4g} s ("{doubt.suspect}")' for doubt in result.warnings]
 
 
-def _seen(unit: str) -> str:
+def _shown_unit(unit: str) -> str:
     """Return a unit as a page shows it: "" for a pure number."""
     return "" if unit == "1" else unit
 
 
-def _filled(title: str, data: str) -> str:
+def _page_text(title: str, data: str) -> str:
     style = page_part("page.css") + page_part("sliders.css")
     filled = {"TITLE": html.escape(title), "STYLE": style, "SCRIPT": page_part("inflate.js"), "DATA": data}
     return re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], page_part("page.html"))

@@ -1,6 +1,6 @@
 // A run in WebAssembly: the modules of solver and model share a memory, in which the image of the run follows the stack.
 async function simulator(S) {
-  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(inflated));
+  const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(inflate));
   const image = new Uint8Array(8 * S.words), count = planes.length / 12;
   for (let k = 0, word = 0; k < count; k++) {
     for (let byte = 0; byte < 4; byte++) word += planes[byte * count + k] << (8 * byte);
@@ -24,7 +24,7 @@ async function simulator(S) {
   const at = name => base / 8 + S.at[name], read = name => Number(words[at(name)]);
   const [T, D, P, held, R, M] = [since / 8, dates / 8, at("p"), at("held"), rows / 8, modes / 8];
   for (const [times, place] of [[S.times, T], [S.dates, D]]) {
-    if (times.packed) bytes.set(await inflated(times.packed), 8 * place);
+    if (times.packed) bytes.set(await inflate(times.packed), 8 * place);
     else for (let k = 0; k < n; k++) reals[place + k] = k < n - 1 ? times.step * k : times.end;
   }
   // Shown values at this time, for the states and modes at these addresses.

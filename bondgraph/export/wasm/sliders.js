@@ -1,11 +1,11 @@
 // Sliders of parameters, and a button that resets them; `values` maps indices of parameters to values. A slow run is repeated only
 // when the slider is released.
-const PATIENT = 300;  // ms
+const SLOW_RUN = 300;  // ms
 const withUnit = (text, unit) => unit ? `${text} ${unit}` : text;
 function addSliders(form, live, values, run) {
   let waiting = false, took = 0;
-  const changed = let_go => {
-    if (waiting || (took > PATIENT && !let_go)) return;
+  const changed = released => {
+    if (waiting || (took > SLOW_RUN && !released)) return;
     waiting = true; requestAnimationFrame(() => { waiting = false; took = run(); });
   };
   const fields = live.map(({ index, name, unit, value, low, high }) => {
@@ -14,7 +14,7 @@ function addSliders(form, live, values, run) {
     const reset = () => { slider.value = value; set(value); };
     // Keys move by a two-hundredth of the range; its ends and the exported value are exact.
     slider.oninput = () => { set(Number(slider.value)); changed(false); };
-    slider.onchange = () => { if (took > PATIENT) changed(true); };
+    slider.onchange = () => { if (took > SLOW_RUN) changed(true); };
     slider.onkeydown = e => {
       const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -20, PageUp: 20, Home: -Infinity, End: Infinity }[e.key];
       if (steps === undefined) return;

@@ -126,8 +126,8 @@ class Board:
         return float(self.total_costs(cells[None])[0])
 
     def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
-        """Move one node, in place, to the best cell near it or its neighbours, or, at a high temperature, possibly to a worse
-        cell."""
+        """Move one node, in place, to the best free cell near it or the middle of its neighbours, or, at a high temperature,
+        possibly to a worse cell."""
         noise.skip(self._call(best_move, cells, node, heat, noise.ahead(5 * len(self._table.candidates))))
 
 

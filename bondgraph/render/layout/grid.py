@@ -55,7 +55,7 @@ def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
     return np.array([cell_of[i] for i in range(len(sketch.nodes))], dtype=int).reshape(-1, 2)
 
 
-def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
+def place_parts(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return the parts (k, 2) at the cells (parts, 2) of a coarse grid whose columns and rows are as wide as their contents."""
     sizes = np.array([part.max(axis=0) + 1 for part in parts]).reshape(-1, 2)
     corners = np.zeros_like(sizes)

@@ -1,7 +1,7 @@
 """Layout of a sketch: centres of all nodes in px, by stress majorisation, placement on a grid, and spacing.
 
-Stress majorisation finds positions in the plane whose distances match the graph's distances. It starts from classical scaling,
-and is identical to the last bit on every machine. Source: Gansner, Koren and North (2004).
+Stress majorisation finds positions in the plane whose distances match the graph's distances, starting from classical scaling;
+the result is identical to the last bit on every machine. Source: Gansner, Koren and North (2004).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from bondgraph.errors import ModelError, Problem
 from bondgraph.render.layout.cost import prices
-from bondgraph.render.layout.grid import expanded, first_cells, nesting, without_gaps
-from bondgraph.render.layout.parts import Copies, components, contents, equal_parts, part_of, shrunk
+from bondgraph.render.layout.grid import first_cells, nesting, place_parts, without_gaps
+from bondgraph.render.layout.parts import Copies, components, contents, equal_parts, part_of, with_parts_as_nodes
 from bondgraph.render.layout.search import improve
 from bondgraph.render.layout.spacing import centres, extent, in_rows
 from bondgraph.render.layout.spine import chain_in_rows
@@ -89,7 +89,7 @@ _SLOPES = np.arange(18) / 18.0
 """Tangents of half the angles by which a drawing is rotated, up to a quarter turn, for rational rotations."""
 
 
-def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
+def rotate_upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
     """Rotate positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
@@ -118,8 +118,8 @@ def _level(along: np.ndarray) -> float:
     return float((2.0 * double * double - 1.0).mean())
 
 
-def automatic(sketch: Sketch) -> np.ndarray:
-    """Return centres (n, 2) in px, y downwards, reproducibly; components are laid out separately, in rows."""
+def automatic_centres(sketch: Sketch) -> np.ndarray:
+    """Return centres (n, 2) in px, y downwards; connected components are laid out separately and arranged in rows."""
     where = np.zeros((len(sketch.nodes), 2))
     cells_by_form: dict[object, np.ndarray] = {}
     component_cells: dict[object, np.ndarray] = {}
@@ -139,8 +139,8 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Return cells (n, 2) of all nodes: boxes directly inside the box `around` are laid out first (equal boxes once,
-    `cells_by_form`), and stay unchanged inside, or are mirrored, when all positions are improved."""
+    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first, equal boxes once
+    (`cells_by_form`); later, each is only moved or mirrored as a whole."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
@@ -153,9 +153,9 @@ def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str 
     parts = [(members, cells_by_form[form]) for form, each in alike.items() for members in each]
     inside = {int(i) for members, _ in parts for i in members}
     parts += [(np.array([i]), np.zeros((1, 2), dtype=int)) for i in range(len(sketch.nodes)) if i not in inside]
-    coarse = _flat(shrunk(sketch, [members for members, _ in parts], around))
+    coarse = _flat(with_parts_as_nodes(sketch, [members for members, _ in parts], around))
     cells = np.zeros((len(sketch.nodes), 2), dtype=int)
-    for (members, _), part_cells in zip(parts, expanded(coarse, [part for _, part in parts]), strict=True):
+    for (members, _), part_cells in zip(parts, place_parts(coarse, [part for _, part in parts]), strict=True):
         cells[members] = part_cells
     blocks = [Copies(tuple(each)) for each in alike.values()]
     return improve(cells, prices(sketch, blocks), nesting(sketch), 36 if len(cells) <= 60 else 12, blocks)
@@ -167,7 +167,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
     if chain is not None:
         return chain
     flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
-    return improve(first_cells(sketch, 1.5 * upright(flat, bonds)), prices(sketch), nesting(sketch), _sweeps(count))
+    return improve(first_cells(sketch, 1.5 * rotate_upright(flat, bonds)), prices(sketch), nesting(sketch), _sweeps(count))
 
 
 def _sweeps(count: int) -> int:
@@ -175,7 +175,7 @@ def _sweeps(count: int) -> int:
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
-def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
+def centres_from_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
     """Return centres in px: the user's positions, and the automatic layout of all other nodes, shifted to fit them and pushed
     apart where nodes overlap.
 
@@ -199,7 +199,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
     if problems:
         raise ModelError(sketch.name, problems)
     positions = _of_boxes(sketch, positions)
-    where = automatic(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
+    where = automatic_centres(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
     fixed = [names[name] for name in positions]
     wished = np.array([positions[name] for name in positions], dtype=float).reshape(-1, 2)
     if fixed:
@@ -227,7 +227,6 @@ def _is_point(at: object) -> bool:
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
-    """Push overlapping nodes apart along the smaller overlap; fixed nodes stay."""
     where = where.copy()
     half = np.array([(max(node.half_width, node.below / 2) + 8, node.half_height + 12) for node in sketch.nodes])
     for _ in range(60):

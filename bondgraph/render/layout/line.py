@@ -48,7 +48,7 @@ class Route:
 
     @cached_property
     def _lengths(self) -> np.ndarray:
-        """Return the approximate lengths of the pieces: the mean of chord and corner."""
+        """Return the approximate lengths of the pieces: the mean of the chord and the path through the control point."""
         a, c, b = np.moveaxis(self.pieces, 1, 0)
         return (length(b - a) + length(c - a) + length(b - c)) / 2
 

@@ -1,9 +1,9 @@
 """Equal parts of a sketch, by a canonical order of its nodes, edges and boxes, and their orientation in a drawing.
 
 The canonical order depends only on the graph, so a drawing depends on neither the order in which a model was built nor its names,
-except for their widths: colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968), then one of
-the nodes that are still alike comes first, and so on (McKay, 1981). Names decide only between symmetric nodes, where the drawing
-is the same either way.
+except for their widths. Colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968); then one of
+the nodes of the same colour gets its own colour, and the refinement continues (McKay, 1981). Names decide only between symmetric
+nodes, where the drawing is the same either way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def canonical(sketch: Sketch) -> Sketch:
     ]
     sizes += [(float(len(box.title)), 0.0, 0.0, False) for box in sketch.boxes]
     names = [node.name for node in sketch.nodes] + [box.path for box in sketch.boxes]
-    order = ordered(links, (shapes, sizes), [_natural(name) for name in names])
+    order = canonical_order(links, (shapes, sizes), [_natural(name) for name in names])
     new = {old: k for k, old in enumerate(old for old in order if old < count)}
     edges = [edge.renumbered(new) for edge in sketch.edges]
     boxes = [sketch.boxes[old - count] for old in order if old >= count]
@@ -59,7 +59,7 @@ def _natural(name: str) -> list[tuple[str, int]]:
     return [(letters, int(digits or -1)) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
-def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:
+def canonical_order(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:
     """Return the order of items by their marks, then by their links; the smallest of `ties` decides between symmetric items."""
     around: list[list[tuple[int, Any]]] = [[] for _ in ties]
     for a, b, mark in links:
@@ -144,7 +144,9 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
     walled = [(index_of[node], walls[sketch.nodes[node].group]) for node in inside if sketch.nodes[node].group in walls]
     walled += [(walls[each.path], walls[each.parent]) for each in inner if each.parent in walls]
     shapes = [(0, sketch.nodes[node].shape, sketch.nodes[node].kind) for node in inside] + [(1, "", "")] * len(inner)
-    order = ordered([*links, *((a, b, (2, 0)) for a, b in walled)], [shapes], [(-count, k) for k, count in enumerate(outer)])
+    order = canonical_order(
+        [*links, *((a, b, (2, 0)) for a, b in walled)], [shapes], [(-count, k) for k, count in enumerate(outer)]
+    )
     new = {old: k for k, old in enumerate(order)}
     form = (
         tuple(shapes[old] for old in order),
@@ -190,7 +192,7 @@ def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
     return Sketch(sketch.name, tuple(nodes), tuple(edge.renumbered(index_of) for edge in edges), tuple(boxes))
 
 
-def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
+def with_parts_as_nodes(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
     """Return a sketch with every part as a single node, and only the box of the path `around`, if any."""
     index_of = {int(i): k for k, members in enumerate(parts) for i in members}
     edges = [edge.renumbered(index_of) for edge in sketch.edges]
@@ -212,7 +214,7 @@ def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
     return None
 
 
-def tied(cells: np.ndarray, copies: Sequence[Copies], axis: int) -> list[tuple[int, int]]:
+def tied_steps(cells: np.ndarray, copies: Sequence[Copies], axis: int) -> list[tuple[int, int]]:
     """Return pairs of steps between columns (axis 0) or rows (1) that must be equally wide, so that copies are congruent."""
     pairs = []
     for each in copies:

@@ -17,7 +17,7 @@ from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts, mark_of
 from bondgraph.render.layout.spacing import frame
 from bondgraph.render.reproducible import dot, length
-from bondgraph.render.sketch import Mark, Sketch
+from bondgraph.render.sketch import Sketch, SketchNode
 
 GAP = 5.0
 """Gap between a node's text and the end of an edge, px."""
@@ -25,9 +25,12 @@ ROOM = 4.0
 """Gap between a node's text and an edge of other nodes, px."""
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
-LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: of each px of detour and each px inside another box; of each point inside a node and inside a name; of each
-crossing, each line close to parallel at a node, and each corner."""
+DETOUR_COST, BOX_COST = 0.3, 0.25
+"""Costs of each px of detour and of each px inside another box, px."""
+NODE_COST, NAME_COST = 150.0, 40.0
+"""Costs of each point inside a node and of each point inside a name, px."""
+CROSSING_COST, CROWDING_COST, CORNER_COST = 60.0, 120.0, 30.0
+"""Costs of each crossing, of each line in almost the same direction at a node, and of each corner, px."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles
     )
 
 
-def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
+def clip(node: SketchNode, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
     """Return the point where an edge from a node's centre leaves the gap around its text."""
     along = towards - centre
     along = along / max(float(length(along)), 1e-9)
@@ -82,7 +85,7 @@ def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.all((points[:, None] > low) & (points[:, None] < high), axis=2)
 
 
-def foreign(world: Obstacles, tail: int, head: int) -> np.ndarray:
+def foreign_boxes(world: Obstacles, tail: int, head: int) -> np.ndarray:
     """Return the indices of boxes that contain neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
@@ -94,15 +97,15 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
     low, high = points.min(axis=0), points.max(axis=0)
     near = np.all((world.high > low) & (world.low < high), axis=1)
     near[own_nodes] = False
-    cost = NODE * int(within(points, world.low[near], world.high[near]).sum())
-    cost += NODE * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
+    cost = NODE_COST * int(within(points, world.low[near], world.high[near]).sum())
+    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
     others = (world.named_nodes != edge.tail) & (world.named_nodes != edge.head)
-    cost += NAME * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
-    strange = foreign(world, edge.tail, edge.head)
+    cost += NAME_COST * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
+    strange = foreign_boxes(world, edge.tail, edge.head)
     spacing = route.length / max(len(points) - 1, 1)
-    cost += FOREIGN * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
-    cost += LONG * max(route.length - float(length(route.end - route.start)), 0.0)
-    cost += CORNER * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
+    cost += BOX_COST * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
+    cost += DETOUR_COST * max(route.length - float(length(route.end - route.start)), 0.0)
+    cost += CORNER_COST * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
     cost += _of_lines(route, index, sketch, lines)
     return float(cost)
 
@@ -116,15 +119,23 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
     cost = 0.0
     for (other, line), weight in zip(lines, weights.tolist(), strict=True):
         met = sketch.edges[other]
-        cost += CROSS * weight * _crossed(route, line)
+        cost += CROSSING_COST * weight * _crossed(route, line)
         if edge.tail in (met.tail, met.head):
-            cost += CROWD * weight * crowded(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+            cost += (
+                CROWDING_COST
+                * weight
+                * direction_closeness(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+            )
         if edge.head in (met.tail, met.head):
-            cost += CROWD * weight * crowded(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
+            cost += (
+                CROWDING_COST
+                * weight
+                * direction_closeness(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
+            )
     return cost
 
 
-def crowded(one: np.ndarray, other: np.ndarray) -> float:
+def direction_closeness(one: np.ndarray, other: np.ndarray) -> float:
     """Return the closeness of two directions, 0 to 1; 0 above about 35 degrees."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
 
@@ -153,7 +164,7 @@ LANE_WIDTH = 5.0
 """Distance below which a line blocks a street, px."""
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
-MEETING = 30.0
+SHARED_POINT_COST = 30.0
 """Cost of each point that an edge shares with another edge in the same street, px."""
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
@@ -229,15 +240,15 @@ def _costs(
 ) -> tuple[list[list[float]], list[list[float]]]:
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
-    strange = foreign(world, edge.tail, edge.head)
+    strange = foreign_boxes(world, edge.tail, edge.head)
     spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
     met = _met(sketch, grid, lines)
     share = 1.0 if edge.bond is not None else 0.4
     costs = []
     for kind in (0, 1):
         foreign_here = grid.in_frames[kind][strange].any(axis=0)
-        cost = spans[kind] * (LONG + FOREIGN * foreign_here) + share * MEETING * met[kind]
-        cost = cost + NAME * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
+        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * met[kind]
+        cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
         blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
         costs.append(np.where(blocked, np.inf, cost).tolist())
     return costs[0], costs[1]
@@ -295,17 +306,17 @@ def _ends(
             continue
         along = points[k] - centre
         along = along / max(float(length(along)), 1e-9)
-        cost = LONG * float(far[k]) + CROWD * sum(crowded(along, each) for each in leaving)
+        cost = DETOUR_COST * float(far[k]) + CROWDING_COST * sum(direction_closeness(along, each) for each in leaving)
         if min(abs(float(along[0])), abs(float(along[1]))) > 1e-6:
-            cost += CORNER
+            cost += CORNER_COST
         if float(far[k]) < 16.0:
-            cost += CORNER
+            cost += CORNER_COST
         ends[int(near_crossings[k][0]), int(near_crossings[k][1])] = (cost, float(along[0]), float(along[1]))
     return ends
 
 
 def _turn(cosine: float) -> float:
-    return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
+    return 0.0 if cosine > 0.999 else CORNER_COST if cosine > 0.5 else CORNER_COST + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
@@ -317,7 +328,7 @@ def _shortest(
 
     def ahead(i: int, j: int) -> float:
         """Return a lower bound of the remaining cost, without the last step."""
-        return LONG * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
+        return DETOUR_COST * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
 
     least: dict[tuple[int, int, int], float] = {}
     before: dict[tuple[int, int, int], tuple[int, int, int] | None] = {}
@@ -351,7 +362,7 @@ def _shortest(
                 reach(cost + section, (k, m, way), state)
         for turned in range(4):
             if turned // 2 != way // 2:
-                reach(cost + CORNER + 10.0, (i, j, turned), state)
+                reach(cost + CORNER_COST + 10.0, (i, j, turned), state)
     if last is None:
         return None
     path = []
@@ -421,7 +432,7 @@ def _add_routes(
             used = pairs.get(ends, 0)
             pairs[ends] = used + 1
             best, cost = _direct(sketch, where, index, used, world, [(i, route_of[i]) for i in drawn])
-            if cost > BARRED:
+            if cost > MAX_DIRECT_COST:
                 barred.append((index, used))
             else:
                 route_of[index] = best
@@ -429,7 +440,7 @@ def _add_routes(
         for index, used in track(barred, "draw lines around nodes"):
             lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
-            if cost > BARRED:
+            if cost > MAX_DIRECT_COST:
                 grid = grid or routing_grid(world)
                 round_about = detour(sketch, where, index, grid, world, lines)
                 if round_about is not None and price(round_about, index, sketch, world, lines) < cost:
@@ -440,9 +451,9 @@ def _add_routes(
 
 MAX_BULGE = 34.0
 """Maximum initial bulge of an edge that is parallel to another between the same nodes, px."""
-BARRED = 110.0
+MAX_DIRECT_COST = 110.0
 """Cost of a direct line above which a detour is tried, px."""
-BENT = 45.0
+BULGE_COST = 45.0
 """Cost of each additional bulge that is tried, px."""
 
 
@@ -454,10 +465,10 @@ def _direct(
     long = float(length(where[edge.head] - where[edge.tail]))
     best, least = None, 0.0
     for k, bulge in enumerate(_bulges(used, edge.bond is None, long)):
-        if best is not None and least <= BENT * k:
+        if best is not None and least <= BULGE_COST * k:
             break  # no price is negative
         route = _bent(sketch, where, edge.tail, edge.head, bulge)
-        cost = BENT * k + price(route, index, sketch, world, lines)
+        cost = BULGE_COST * k + price(route, index, sketch, world, lines)
         if best is None or cost < least:
             best, least = route, cost
     assert best is not None

@@ -221,7 +221,6 @@ def _cuts(block_members: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
 
 
 def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return trials with two nearby nodes of a box exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
         if free[i] and free[j] and boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:

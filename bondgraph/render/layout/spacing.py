@@ -1,4 +1,4 @@
-"""Spacing: convert cells to centres in px, with columns and rows as narrow as labels, bonds and boxes allow."""
+"""Spacing: centres in px of nodes in cells, with columns and rows as narrow as labels, bonds and boxes allow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.render.layout.parts import Copies, tied
+from bondgraph.render.layout.parts import Copies, tied_steps
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
@@ -57,7 +57,7 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
                 needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, room)))
             elif high_i[1] < low_j[1] and (plumb or (walls and not level)):
                 needs[1].append((cells[i, 1], cells[j, 1], _down(sketch, i, j, bonded, len(walls_i), len(walls_j))))
-    ties = [tied(cells, copies, axis) for axis in (0, 1)]
+    ties = [tied_steps(cells, copies, axis) for axis in (0, 1)]
     return np.stack([_columns(cells[:, axis], needs[axis], least, ties[axis]) for axis, least in ((0, 62.0), (1, 64.0))], axis=1)
 
 

@@ -155,12 +155,14 @@ class PreparedProgram:
         for text in messages:
             kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
-        if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
+        noise = result.statistics.rounding
+        reached, wanted = f"{noise.rtol:.2g}", f"{rtol:.2g}"
+        if result.failure is None and noise.steps > _NOISY * result.statistics.steps and reached != wanted:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
             text = (
                 f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
             )
-            text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {rtol:g}"
+            text += f" steps were controlled to an rtol of {reached}, not {wanted}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 

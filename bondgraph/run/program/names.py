@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
-from bondgraph.model.units import entry_units
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tables import UnknownName, unknown_name
+from bondgraph.units import entry_units
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
@@ -61,9 +61,9 @@ class Layout:
             component = f"{name}[{', '.join('0' * len(slot.shape))}]" if slot.shape else name
             text = f'"{name}" has no component {list(indices)}; its shape is {slot.shape}; did you mean "{component}"?'
             raise UnknownName(text)
-        index = int(np.ravel_multi_index(indices, slot.shape))
         units = entry_units(slot.unit, slot.shape)
-        return Slot(slot.block, slot.start + index, (), units[index] if units else "")
+        start = slot.start + int(np.ravel_multi_index(indices, slot.shape))
+        return Slot(slot.block, start, (), "" if units is None else units[indices])
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots

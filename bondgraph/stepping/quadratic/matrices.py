@@ -24,7 +24,6 @@ import numpy as np
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.model.units import entry_units
 from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
 from bondgraph.stepping.quadratic.candidates import CONE, Cone, TouchingBody, directions
 from bondgraph.tape.differentiate import jacobian
@@ -32,6 +31,7 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
+from bondgraph.units import entry_units
 from screws.scalars import maximum, minimum, where
 
 
@@ -287,8 +287,8 @@ class StepValues:
             indices = list(self.system.places[name])
             self.places += indices
             self.owners += [name.rpartition(".")[0]] * len(indices)
-            units = entry_units(model.bonds_at(self.owners[-1])[0].domain.flow_unit, (len(indices),)) or [""] * len(indices)
-            self.turns += [unit.startswith("rad") for unit in units]
+            units = entry_units(model.bonds_at(self.owners[-1])[0].domain.flow_unit, (len(indices),))
+            self.turns += [False] * len(indices) if units is None else [unit.startswith("rad") for unit in units]
             self.labels += [f"{name}[{k}]" for k in range(len(indices))] if len(indices) > 1 else [name]
         self.v = [self.x[k] for k in self.places]
 

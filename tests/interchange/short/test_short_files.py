@@ -157,7 +157,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_what_yaml_could_hide_is_refused(name) -> None:
+def test_ambiguous_yaml_is_refused(name) -> None:
     with pytest.raises(ModelError) as refused:
         parse_graph(BOMBS[name], "bomb.yaml")
     assert {problem.code for problem in refused.value.problems} <= {"E631", "E632"}
@@ -189,7 +189,7 @@ def test_long_texts_take_no_longer_than_they_are() -> None:
         parse_graph('{"graph": "a", "elements": {' + twice + "}}", "a.json")
 
 
-def test_formulas_mean_what_they_mean_in_python() -> None:
+def test_formulas_have_their_python_meaning() -> None:
     q, k = 1.7, np.float64(2.5)
     for text in ("-q**2", "k*q**3/3 - 2*q", "q/k*3", "2**-1 + q - k - 1", "+q", "pi*q", "1_000*q", "(q\n + k)"):
         assert arithmetic(text, ["q", "k"])(q, k) == eval(text, {"q": q, "k": k, "pi": np.pi})  # noqa: S307
@@ -242,7 +242,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("right", "wrong", "code", "title", "line"), WRONG, ids=range(len(WRONG)))
-def test_what_is_wrong_is_told_with_its_line(right, wrong, code, title, line) -> None:
+def test_problems_are_reported_with_their_line(right, wrong, code, title, line) -> None:
     text = OSCILLATOR.replace(right, wrong)
     assert text != OSCILLATOR
     with pytest.raises(ModelError) as refused:
@@ -272,7 +272,7 @@ def test_automata_and_blocks_that_are_wrong(right, wrong, code, title) -> None:
     assert title in str(refused.value)
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     text = OSCILLATOR.replace("R:", "Q:").replace("stiffness", "stiffnes").replace("-> mass", "-> mas")
     with pytest.raises(ModelError) as refused:
         parse_graph(text)

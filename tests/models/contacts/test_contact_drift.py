@@ -73,7 +73,7 @@ def _pose(random: np.random.Generator) -> np.ndarray:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("gap", [-0.002, 0.01])
-def test_drift_is_what_newton_takes_away(seed, gap):
+def test_drift_equals_the_newton_correction(seed, gap):
     random = np.random.default_rng(seed)
     other = ellipsoid((0.02, 0.035, 0.022))
     H_0_1, turn = _pose(random), _pose(random)

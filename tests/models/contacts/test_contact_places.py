@@ -54,7 +54,7 @@ def test_two_contacts_hold_a_bar_across_a_trough():
     assert max(gaps) < 0.0 and np.isclose(*gaps, rtol=1e-6)
 
 
-def test_an_end_that_no_contact_holds_is_said():
+def test_an_unsupported_end_is_reported():
     with pytest.warns(UnreliableRunWarning, match="where no contact acts"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]

@@ -38,7 +38,7 @@ def test_the_advice_of_lines_and_hollows(skin):
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 
 
-def test_a_ball_that_is_too_large_for_a_groove_is_told_why():
+def test_a_ball_too_large_for_its_groove_is_refused():
     """At the focal distance, which the warning names, both sides of the groove are equally near."""
     groove = parametric(lambda u, v: (u, v, u * u / 0.038), (-0.03, 0.03), (-0.2, 0.2))
     for rtol in (1e-7, 1e-10):
@@ -172,7 +172,7 @@ def test_stiff_damped_bounces_come_to_rest():
     assert rest.trajectory["fn"][-1] == pytest.approx(0.981, rel=1e-4)
 
 
-def test_a_contact_lost_in_rounding_ends_with_what_there_is():
+def test_a_contact_lost_to_rounding_ends_the_run():
     """The depths due to the weight, 1e-32 m, and of a bounce, 4e-18 m, are below the rounding error of poses."""
     k = 1e32
     lost = run(

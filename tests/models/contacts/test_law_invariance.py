@@ -58,7 +58,7 @@ EGG = egg(0.035, 0.084, 0.010425531914893621)
     ],
     ids=repr,
 )
-def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> None:
+def test_eggs_on_eggs_are_invariant_under_frame_and_order(law: ContactLaw) -> None:
     run, turned, swapped = (head_on(law, EGG, EGG), head_on(law, EGG, EGG, turned=True), head_on(law, EGG, EGG, swapped=True))
     assert {"impact", "contact on"} & {event.kind for event in run.events}
     # Swapping the bodies shifts the point of action by the deformation's depth, about 1e-3 m.
@@ -71,7 +71,7 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
 @pytest.mark.parametrize(
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
-def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
+def test_held_bodies_roll_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
     """The ball rolls with 5/7 of the acceleration of sliding, while its chart changes dozens of times."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
@@ -88,7 +88,7 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(50.0, 1000.0)], ids=lambda law: type(law).__name__)
-def test_what_is_free_slides_and_what_is_held_keeps_its_momentum(law: ContactLaw) -> None:
+def test_free_bodies_slide_and_held_bodies_keep_momentum(law: ContactLaw) -> None:
     """If only v_z is constrained, slip and spin are unchanged; constrained v_x and v_y give (5 v + 2 r w) / 7."""
     motion = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, 1.0, 2.0)}
     omega, v = in_world(rolled(law, ["v_z"], 0.0, **motion))

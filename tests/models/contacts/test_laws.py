@@ -146,7 +146,7 @@ def test_the_table_of_laws_is_complete() -> None:
 
 
 @pytest.mark.parametrize("law", [VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3), IMPACT, THREE_STATE], ids=repr)
-def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
+def test_every_contact_law_describes_itself(law: ContactLaw) -> None:
     graph = dropped(law)
     (point,) = graph.freeze().contacts
     assert (point.path, point.gap, point.gap_rate) == ("touch", "touch.kinematics.d", "touch.kinematics.d'")

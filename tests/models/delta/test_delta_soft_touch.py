@@ -48,7 +48,7 @@ def test_forces_follow_from_the_task_inertia(touch: SoftTouchRun) -> None:
     assert abs(float(np.interp(2.5, touch.run.t, touch["contact.h"])) - PLAN.near) < 2e-5
 
 
-def test_friction_holds_what_the_finger_gives(touch: SoftTouchRun) -> None:
+def test_friction_balances_the_finger_force(touch: SoftTouchRun) -> None:
     np.testing.assert_allclose(touch["table.effort"], touch["contact.multiplier"], atol=1e-12)
     assert np.abs(touch["table.effort"]).max() < float(touch["table.limit"])
 

@@ -55,7 +55,7 @@ DESCRIPTIONS = {
 
 
 @pytest.mark.parametrize("case", DESCRIPTIONS)
-def test_what_an_archive_must_not_have_is_refused(case, library, folder):
+def test_forbidden_archive_entries_are_refused(case, library, folder):
     changes, text = DESCRIPTIONS[case]
     with pytest.raises(ModelError, match=f"E690[\\s\\S]*{text}"):
         block(archive(folder, library, **changes))
@@ -115,7 +115,7 @@ def test_links_and_large_contents_are_refused(library, folder):
             block(folder / "large.fmu")
 
 
-def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
+def test_an_archive_bomb_is_refused_before_unpacking(library, folder):
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

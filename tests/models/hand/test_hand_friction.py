@@ -45,7 +45,7 @@ def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, sl
     assert np.max(np.abs(slippery.trajectory["object"][before] - arrays["object"][before])) < 1e-9
 
 
-def test_the_object_is_lost_and_the_run_goes_on(slippery: HandRun) -> None:
+def test_the_run_continues_after_the_object_is_lost(slippery: HandRun) -> None:
     """Once one contact slips, the other two cannot carry its share of the load."""
     kinds = told(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds

@@ -88,7 +88,7 @@ def test_halved_tolerance_changes_nothing(main: HandRun) -> None:
 
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
-def test_another_run_makes_nothing_anew(main: HandRun) -> None:
+def test_a_second_run_compiles_nothing(main: HandRun) -> None:
     """A run makes fewer than 20,000 Python calls [measured: 3,600]; compiling the graph makes 1.2 million."""
     assert calls(lambda: again(main, rtol=0.5 * main.rtol)) < 20_000
 
@@ -148,7 +148,7 @@ def test_equilibrium_of_other_parameters_from_the_graph(resting: Compiled) -> No
     assert caught.value.problems[0].code == "E430"
 
 
-def test_joint_limits_are_events_of_a_run_that_goes_on() -> None:
+def test_joint_limits_are_events_that_do_not_end_the_run() -> None:
     given = HandParameters(joint_upper=(1.5, 1.5, 1.6, 2.0))
     run = run_hand(SCENARIOS["main"].changed(parameters=given, sample_dt=0.05), progress=False)
     events = [(event["kind"], event["where"]) for event in run.events() if not event["internal"]]

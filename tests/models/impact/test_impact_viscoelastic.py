@@ -178,7 +178,7 @@ def test_a_restitution_too_small_to_be_made_is_refused() -> None:
         identify(0.1, 0.5, 0.01, 1e-300)
 
 
-def test_what_is_wrong_is_said_at_once() -> None:
+def test_invalid_parameters_are_refused_at_construction() -> None:
     with pytest.raises(ModelError, match="2 problems"):
         ViscoelasticImpact(-1.0, 1.0, 1.0, 0.0)
     with pytest.raises(ModelError, match="E540 v0"):

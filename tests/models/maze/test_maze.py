@@ -62,7 +62,7 @@ def test_all_eight_events_are_those_of_an_independent_simulation():
     assert run().result.ledger.relative_residual < 1e-11
 
 
-def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
+def test_motion_between_events_agrees_with_an_independent_simulation():
     rows = run().trajectory
     for leg in legs():
         inside = np.flatnonzero((rows["t"] > leg.start) & (rows["t"] < leg.end))[::17]
@@ -255,7 +255,7 @@ def test_a_maze_in_the_mirror_goes_the_other_way():
 # --- where it ends ---------------------------------------------------------------------------------------------------
 
 
-def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
+def test_a_ball_that_rolls_off_ends_the_run():
     lost = ended(gains=(0.0, 0.0), maze=MazeParameters(aside=0.2), t_end=20.0)
     assert not lost.result.ok and not lost.reached_centre and "the ball leaves ring 1" in str(lost.result.failure)
     # on leaving, the ring neither pushes nor pulls

@@ -41,7 +41,7 @@ def run():
     return run_maze(samples=0.05)
 
 
-def test_it_writes_what_it_says(tmp_path, capsys):
+def test_the_command_writes_the_listed_files(tmp_path, capsys):
     out = tmp_path / "out"
     assert main(["maze", "--out", str(out), "--no-render"]) == 0
     assert {path.name for path in out.iterdir()} == DATA == set(RUN.names) - {*PICTURES, *MOVIES}
@@ -60,7 +60,7 @@ def test_it_writes_what_it_says(tmp_path, capsys):
     assert MazeParameters.from_json((out / "maze.json").read_text()) == MAZE
 
 
-def test_a_ball_that_falls_off_is_written_and_told(tmp_path, capsys):
+def test_a_falling_ball_is_reported(tmp_path, capsys):
     assert main(["maze", "--k1", "0.2", "--out", str(tmp_path / "out"), "--no-render"]) == 1
     said = capsys.readouterr()
     assert "the ball leaves ring 4" in said.err and "has not reached the centre" in said.out

@@ -164,7 +164,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("cards", "code", "title"), REFUSED, ids=range(len(REFUSED)))
-def test_what_cannot_be_read_is_refused_with_its_line(cards, code, title) -> None:
+def test_unreadable_cards_are_refused_with_their_line(cards, code, title) -> None:
     with pytest.raises(ModelError) as refused:
         parse_netlist(f"title\n{cards}\n", "wrong.cir")
     problem = refused.value.problems[0]
@@ -173,7 +173,7 @@ def test_what_cannot_be_read_is_refused_with_its_line(cards, code, title) -> Non
     assert str(problem.places[0]).startswith("wrong.cir:")
 
 
-def test_the_line_is_that_of_the_card_and_all_are_told() -> None:
+def test_all_problems_name_the_line_of_their_card() -> None:
     with pytest.raises(ModelError) as refused:
         parse_netlist("title\n* comment\nR1 a\n+ 0 one\nC1 a 0 1u\nM1 a b c d nmos\n", "wrong.cir")
     problems = {(each.code, str(each.places[0])) for each in refused.value.problems}

@@ -76,7 +76,7 @@ def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method
 
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("delay", ["1u", "10u", "30u"])
-def test_nor_does_a_pulse_soon_after_the_start(circuit, delay, method):
+def test_a_pulse_soon_after_the_start_is_not_missed(circuit, delay, method):
     """The capacitor is charged to 4.38 V minus the voltage drop of the load."""
     text = CLAMP.replace("DELAY", delay)
     result = circuit(text).simulate(0.01, samples=1e-3, rtol=1e-8, method=method)

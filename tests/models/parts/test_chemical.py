@@ -64,7 +64,7 @@ def test_rows_of_a_table_are_the_text() -> None:
     assert ends[0] == ends[1] > 0.1
 
 
-def test_one_rate_beside_constants_is_that_of_activities() -> None:
+def test_one_rate_law_with_constants_uses_activities() -> None:
     """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
     by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})

@@ -152,7 +152,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
     assert [frame.label[0] for frame in frames] == ["camera.H"]
 
 
-def test_a_result_from_another_process_shows_what_it_took_along() -> None:
+def test_a_result_from_another_process_is_drawn_from_its_own_data() -> None:
     """The pickled result loses its model, since surfaces are formulas; only the poses remain, drawn as frames."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own

@@ -127,7 +127,7 @@ def test_intervals_of_contact_end_with_the_samples(trough) -> None:
         assert np.all(result[f"{name}.gap"][outside] > -1e-9) and np.all(result[f"{name}.wrench"][outside] == 0.0)
 
 
-def test_grounds_at_one_place_are_told_apart() -> None:
+def test_coincident_grounds_are_distinguished() -> None:
     graph = Graph("two grounds")
     ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.0601))
     small, large = ground("small", surface=sphere(0.01)), ground("large", surface=sphere(0.04))

@@ -31,7 +31,7 @@ def seen(scene: Scene) -> tuple[list[str], np.ndarray]:
     return [scene.solids[i].name for i in indices], np.stack([points.min(axis=0), points.max(axis=0)])
 
 
-def test_a_camera_sees_what_moves_and_small_things_at_rest_beside_it() -> None:
+def test_a_camera_frames_motion_and_small_bodies_nearby() -> None:
     rest = (box("post", 0.4, 0.0, 0.5, 0.0), box("hall", 30.0, 0.0, 0.0, 15.0), box("tree", 0.4, 40.0, 0.0, 0.0))
     scene = Scene("cart", T, (box("cart", 0.2, 0.0, 0.0, 0.0, way=2.0), *rest, box("floor", 9.0, 0.0, 0.0, -5.0, framed=False)))
     names, about = seen(scene)
@@ -41,7 +41,7 @@ def test_a_camera_sees_what_moves_and_small_things_at_rest_beside_it() -> None:
     assert seen(Scene("still", T, scene.solids[1:]))[0] == ["post", "hall", "tree"]
 
 
-def test_a_camera_sees_arrows_frames_and_what_is_touched() -> None:
+def test_a_camera_frames_arrows_frames_and_contacts() -> None:
     push = Force(STILL + np.array([0.0, 0.0, 0.1]), np.tile([0.0, 0.0, 50.0], (101, 1)))
     scene = Scene(
         "pushed", T, (box("cart", 0.2, 0.0, 0.0, 0.0, way=1.0),), frames=(Frame(unrotated_poses(STILL - 1.0)),), forces=(push,)
@@ -69,7 +69,7 @@ def test_a_lasting_force_is_seen_after_an_impact() -> None:
     assert "heads" not in calm.force_legend and not calm.cuts(calm.forces[0]).any()
 
 
-def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
+def test_labels_overlap_neither_labels_nor_other_bodies() -> None:
     labels = [Label("C", str(k), (100.0 + 6.0 * k, 100.0), (1.0, 0.0), on=(k,)) for k in range(6)]
     own = [np.array(k.at) + 4.0 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) for k in labels]
     wall = np.array([(95.0, 110.0), (200.0, 110.0), (200.0, 300.0), (95.0, 300.0)])

@@ -224,7 +224,7 @@ def flung(way: float) -> Scene:
 
 @pytest.mark.thorough
 @needs_chromium
-def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
+def test_the_camera_follows_distant_motion(window: Browser, tmp_path: Path) -> None:
     far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
     size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
     place = f"{size}({BODIES}[0])"

@@ -231,7 +231,7 @@ def test_names_of_any_kind(width: int, window: Browser, tmp_path: Path) -> None:
 
 
 @needs_chromium
-def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
+def test_nonfinite_values_leave_a_gap_in_curves(window: Browser, tmp_path: Path) -> None:
     whole = made("quarter car")
     assert isinstance(whole, Result)
     x = whole.x.copy()
@@ -327,7 +327,7 @@ def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None
 
 
 @needs_chromium
-def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Path) -> None:
+def test_diagrams_beside_a_scene_are_legible(window: Browser, tmp_path: Path) -> None:
     scales = {}
     for kind in ("delta", "eggs", "arm on a table"):
         window.open(written(kind, tmp_path))

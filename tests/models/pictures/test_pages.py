@@ -151,12 +151,12 @@ def test_large_results_stay_small_pages() -> None:
         (lambda result: page(Scene("still", np.zeros(1))), "E583"),
     ],
 )
-def test_what_no_page_can_show_is_refused(driven: Result, give: Any, code: str) -> None:
+def test_contents_without_a_page_form_are_refused(driven: Result, give: Any, code: str) -> None:
     with pytest.raises(ModelError, match=code):
         give(driven)
 
 
-def test_what_draws_bodies_is_small() -> None:
+def test_the_body_renderer_is_small() -> None:
     files = resources.files("screwbond.models.pictures.web")
     assert sum(len(files.joinpath(name).read_bytes()) for name in ("vectors.js", "scene.js")) < 20_000
 
@@ -276,7 +276,7 @@ def test_components_of_a_screw_bond_are_plotted_by_unit(paths: dict[str, Path], 
 
 @pytest.mark.thorough
 @needs_chromium
-def test_states_of_switches_are_told(paths: dict[str, Path], window: Browser) -> None:
+def test_states_of_switches_are_shown(paths: dict[str, Path], window: Browser) -> None:
     window.open(paths["ball"])
     assert window.run("switches.map(s => s.text.textContent)") == ["free"]
     window.run("go(END)")
@@ -295,7 +295,7 @@ def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, paths: dict[str
         assert window.overflow() == 0
 
 
-def test_mechanics_of_a_spring_open_what_tells() -> None:
+def test_a_spring_opens_its_informative_panels() -> None:
     graph, junction = Graph("spring"), J1("v", domain="translation")
     graph.connect(Se("push", 1.0), junction).connect(junction, I("mass", inertia=2.0))
     graph.connect(junction, C("spring", stiffness=50.0))
@@ -380,7 +380,7 @@ def test_a_slider_moves_everything_as_another_run_does(tmp_path: Path, window: B
     quiet(window, path)
 
 
-def test_what_cannot_run_in_a_page_is_refused(driven: Result) -> None:
+def test_models_that_cannot_run_in_a_page_are_refused(driven: Result) -> None:
     sliders = {"bearing.resistance": (0.005, 0.02)}
     with pytest.raises(ModelError, match=r"E624[\s\S]*in this process"):
         page(pickle.loads(pickle.dumps(driven)), live=sliders)  # noqa: S301 its own

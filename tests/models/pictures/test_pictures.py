@@ -123,7 +123,7 @@ def test_frames_do_not_swing_through_a_change_of_chart():
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_contact_intervals_are_told_or_those_of_the_gap(told):
+def test_contact_intervals_come_from_the_mode_or_the_gap(told):
     (a, b), (c, d) = rolling_ball(401, hop=True, told=told).contact_intervals()
     assert (a, d) == (0.0, 1.0)
     assert (b, c) == pytest.approx((0.4, 0.8), abs=0.003)
@@ -153,7 +153,7 @@ def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
 
 @pytest.mark.parametrize("largest", [1e-6, 0.285, 22.0, 3e4])
 @pytest.mark.parametrize("size", [0.004, 0.056, 3.0])
-def test_force_scale_text_says_what_is_drawn(largest, size):
+def test_the_force_scale_matches_the_arrows(largest, size):
     newtons_per_metre, unit, text = force_scale(largest, size)
     length, name, newtons = re.fullmatch(r"(1) (mm|cm|m) = (\S+) N", text).groups()
     metres = float(length) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0}[name]
@@ -173,7 +173,7 @@ def test_show_times_stretch_short_contacts_only():
     assert speed_label(1.0) == "real time" and speed_label(0.2) == "slow motion 5×"
 
 
-def test_a_knock_is_no_time_worth_a_picture():
+def test_brief_impacts_are_not_chosen_for_pictures():
     scene = rolling_ball(101)
     (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
@@ -183,7 +183,7 @@ def test_a_knock_is_no_time_worth_a_picture():
     assert representative_time(replace(scene, contacts=())) == pytest.approx(0.36)
 
 
-def test_camera_fits_and_sees_the_contact_from_the_side():
+def test_camera_shows_the_contact_from_the_side():
     scene = rolling_ball()
     view, up = direction(scene), upward(scene)
     assert up == pytest.approx([0.0, 0.0, 1.0])
@@ -222,7 +222,7 @@ HOSE = parametric(
         (HOSE, True),
     ],
 )
-def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
+def test_open_surfaces_are_visible_from_both_sides(surface, rim):
     scene = rolling_ball()
     table, ball = scene.solids
     shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)
@@ -429,7 +429,7 @@ def test_movie_without_ffmpeg_is_a_gif(tmp_path, monkeypatch):
     assert Image.open(made).n_frames >= 4
 
 
-def test_probe_says_what_to_install(monkeypatch):
+def test_the_probe_names_the_package_to_install(monkeypatch):
     from tests.inner.models_pictures import probe
 
     def trial(returncode, stdout="", stderr=""):

@@ -138,7 +138,7 @@ def test_outlines_that_are_none(outline) -> None:
         planar_body("finger", mass=0.1, outline=outline)
 
 
-def test_a_star_is_no_outline() -> None:
+def test_self_intersecting_outlines_are_refused() -> None:
     """All corners of a pentagram turn the same way, but its outline winds round its centre twice."""
     angles = 4.0 * np.pi * np.arange(5) / 5.0
     with pytest.raises(ModelError, match="E575"):

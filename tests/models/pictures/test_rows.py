@@ -12,7 +12,7 @@ from examples.bouncing_ball import with_restitution
 from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed
 
 
-def test_what_is_short_is_kept() -> None:
+def test_short_signals_are_kept() -> None:
     """The peak and the trough last one sample among 1e5 that are otherwise linear."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
@@ -46,7 +46,7 @@ def test_courses_that_are_fast_keep_their_band() -> None:
         assert here.min() == pytest.approx(low, abs=0.08) and here.max() == pytest.approx(high + 1.0, abs=0.08)
 
 
-def test_what_is_not_finite_leaves_a_gap() -> None:
+def test_nonfinite_values_leave_a_gap_in_rows() -> None:
     t = np.linspace(0.0, 1.0, 1001)
     values = np.where((t > 0.4) & (t < 0.6), np.nan, t)
     values[100] = np.inf
@@ -56,7 +56,7 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
     assert np.all(np.isfinite(kept[thin.times < 0.38]))
 
 
-def test_rows_have_both_sides_of_what_happens() -> None:
+def test_rows_contain_both_sides_of_events() -> None:
     """A ball bounces with the restitution e, so the velocity is v before and -e v after each bounce."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)

@@ -49,7 +49,7 @@ def walled(**fields: object) -> Scene:
 
 
 @renders
-def test_only_what_is_opaque_hides() -> None:
+def test_only_opaque_bodies_hide_others() -> None:
     with Stage(walled(), SIZE) as stage:
         stage.show(0.5, FRONT)
         stage.image()

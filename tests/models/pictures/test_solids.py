@@ -59,7 +59,7 @@ def heap():
     return graph, free_body_stepper(graph).simulate(0.1, step=0.01)
 
 
-def test_a_scene_has_what_collides():
+def test_a_scene_contains_colliding_bodies():
     run = heap()[1]
     scene = scene_of(run)
     assert {solid.name: solid.look for solid in scene.solids} == {"floor": Look.WALL, "ball": Look.OPAQUE}

@@ -63,7 +63,7 @@ def test_a_view_is_the_value_of_a_cell(swinging: Result) -> None:
         view.plotter.add_text("mine")
 
 
-def test_where_there_is_no_screen_it_says_so(swinging: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_screen_is_reported(swinging: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     monkeypatch.setattr("sys.platform", "linux")

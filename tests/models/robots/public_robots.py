@@ -24,7 +24,7 @@ def pinocchio() -> Any:
     return pytest.importorskip("pinocchio", reason="NOT COMPARED WITH PINOCCHIO: it is not installed (pip install pin)")
 
 
-class Judge:
+class PinocchioRobot:
     """Pinocchio's model of a file, with joints in this package's order."""
 
     def __init__(self, text: str, joints: list[str]):

@@ -23,7 +23,7 @@ from screwbond.models.impact import effective_mass
 from screwbond.models.robots import Robot, read_urdf
 
 from bondgraph import ModelError, compile_model
-from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
+from tests.models.robots.public_robots import PinocchioRobot, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")
@@ -52,20 +52,22 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
-    judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
+    reference, (S, s) = PinocchioRobot(text, names), followed(text, names, list(robot.coordinates))
     for _ in range(samples):
         q, (v, a) = rng.uniform(-2.0, 2.0, tree.freedoms), rng.normal(size=(2, tree.freedoms))
         at, rate = S @ q + s, S @ v
         pairs = {
-            "M": (mass_matrix(tree, q), S.T @ judge.mass(at) @ S),
-            "h": (bias(tree, q, v), S.T @ judge.coriolis(at, rate)),
-            "g": (gravity_forces(tree, (0.0, 0.0, -9.81), q), S.T @ judge.weight(at)),
-            "tau": (inverse_dynamics(tree, q, v, a, (0.0, 0.0, -9.81)), S.T @ judge.efforts(at, rate, S @ a)),
+            "M": (mass_matrix(tree, q), S.T @ reference.mass(at) @ S),
+            "h": (bias(tree, q, v), S.T @ reference.coriolis(at, rate)),
+            "g": (gravity_forces(tree, (0.0, 0.0, -9.81), q), S.T @ reference.weight(at)),
+            "tau": (inverse_dynamics(tree, q, v, a, (0.0, 0.0, -9.81)), S.T @ reference.efforts(at, rate, S @ a)),
         }
-        pairs["momentum"] = centroidal_momentum(tree, q, v), judge.momentum(at, rate)
+        pairs["momentum"] = centroidal_momentum(tree, q, v), reference.momentum(at, rate)
         last = tree.links[-1].name
-        pairs["J"] = jacobian(tree, last, q), judge.world_jacobian(last, at) @ S
-        pairs |= {link.name: (body_jacobian(tree, k, q), judge.jacobian(link.name, at) @ S) for k, link in enumerate(tree.links)}
+        pairs["J"] = jacobian(tree, last, q), reference.world_jacobian(last, at) @ S
+        pairs |= {
+            link.name: (body_jacobian(tree, k, q), reference.jacobian(link.name, at) @ S) for k, link in enumerate(tree.links)
+        }
         for what, (own, other) in pairs.items():
             size = max(float(np.abs(other).max()), 1e-3)
             assert np.abs(np.asarray(own, dtype=float) - other).max() < 1e-12 * size, what
@@ -139,9 +141,9 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
     compiled = compile_model(graph)
     x, m = compiled.initial()
     rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
-    judge = Judge(path.read_text(), [joint.name for joint in robot.joints])
-    torque = -judge.weight(q) - judge.coriolis(q, v) - robot.tree.damping * v
-    wanted = np.linalg.solve(judge.mass(q), torque)
+    reference = PinocchioRobot(path.read_text(), [joint.name for joint in robot.joints])
+    torque = -reference.weight(q) - reference.coriolis(q, v) - robot.tree.damping * v
+    wanted = np.linalg.solve(reference.mass(q), torque)
     assert np.abs(rates[n:] - wanted).max() < 1e-9 * np.abs(wanted).max() and np.allclose(rates[:n], v, rtol=1e-15)
 
 

@@ -100,7 +100,7 @@ def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
         assert np.allclose(np.asarray(gravity_forces(chain, (0, 0, -9.81), q), float), g, rtol=0, atol=1e-7)
 
 
-def test_what_is_fixed_to_a_link_is_part_of_its_body_and_stays_a_frame() -> None:
+def test_fixed_links_join_their_body_and_keep_their_frame() -> None:
     links = {link.name: link for link in two_links().tree.links}
     assert links["tool"].inertia is None and links["tool"].joint.freedoms == 0
     body = links["fore"].inertia
@@ -109,7 +109,7 @@ def test_what_is_fixed_to_a_link_is_part_of_its_body_and_stays_a_frame() -> None
     assert np.allclose(body.centre, (np.array([0, 0, 0.15]) + 0.5 * spot) / 1.5, rtol=0, atol=1e-15)
 
 
-def test_limits_damping_and_what_motors_can_are_kept() -> None:
+def test_limits_damping_and_motor_data_are_kept() -> None:
     robot = two_links()
     assert np.array_equal(robot.tree.limits, [[-2.0, 1.5], [-np.inf, np.inf]])
     assert np.array_equal(robot.tree.damping, [0.02, 0.0])
@@ -119,7 +119,7 @@ def test_limits_damping_and_what_motors_can_are_kept() -> None:
     assert not np.isfinite(read_urdf(DATA / "two_links.urdf", limits=False).tree.limits).any()
 
 
-def test_what_is_ignored_is_listed_with_its_lines() -> None:
+def test_ignored_elements_are_listed_with_their_lines() -> None:
     robot = two_links()
     listed = {one.what: one for one in robot.ignored}
     assert set(listed) == {
@@ -137,7 +137,7 @@ def test_what_is_ignored_is_listed_with_its_lines() -> None:
     assert all(str(one) in text for one in robot.ignored) and "3.5 kg that move" in text
 
 
-def test_a_tip_ends_the_chain_and_what_it_leaves_out_is_listed() -> None:
+def test_a_tip_ends_the_chain_and_omitted_links_are_listed() -> None:
     robot = read_urdf(DATA / "gripper.urdf", tip="left")
     assert [link.name for link in robot.tree.links] == ["arm", "palm", "camera", "left"]
     palm = robot.tree.links[1].inertia

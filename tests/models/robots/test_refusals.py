@@ -142,7 +142,7 @@ def test_a_bad_file_is_refused_with_its_line(tmp_path: Path, name: str) -> None:
     assert lines and (where is None or line_of(text, where) in lines), (lines, str(error))
 
 
-def test_what_is_wrong_is_said_all_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_reported_together(tmp_path: Path) -> None:
     text = GOOD.replace('<mass value="2"/>', '<mass value="nan"/>').replace('lower="-2"', 'lower="2"')
     text = text.replace('<sphere radius="0.06"/>', '<mesh filename="gone.stl"/>').replace('type="continuous"', 'type="helical"')
     assert sorted(codes(refused(tmp_path / "bad.urdf", text))) == ["E522", "E525", "E525", "E527"]
@@ -184,7 +184,7 @@ def test_entities_are_never_expanded(tmp_path: Path, kind: str, where: str) -> N
     assert read_urdf(tmp_path / "mended.urdf").tree.freedoms == 2
 
 
-def test_what_is_no_file_or_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_or_oversized_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no such file" in str(refused(tmp_path / "none.urdf"))
     assert "folder" in str(refused(tmp_path))
     assert codes(refused(tmp_path / "empty.urdf", "")) == ["E520"]
@@ -209,7 +209,7 @@ def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
     assert codes(error) == ["E520"] and "256 deep" in str(error)
 
 
-def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
+def test_a_long_chain_of_fixed_links_is_read(tmp_path: Path) -> None:
     more = "".join(
         f'<link name="x{k}"/><joint name="j{k}" type="fixed"><parent link="{f"x{k - 1}" if k else "tool"}"/>'
         f'<child link="x{k}"/></joint>'
@@ -219,7 +219,7 @@ def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
     assert len(read_urdf(tmp_path / "long.urdf").tree.links) == 2004
 
 
-def test_other_formats_and_macros_are_told_apart(tmp_path: Path) -> None:
+def test_other_formats_and_macros_are_distinguished(tmp_path: Path) -> None:
     assert "SDF" in str(refused(tmp_path / "a.urdf", "<sdf version='1.7'><model/></sdf>"))
     macros = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm side="left"/></robot>'
     assert "xacro a.urdf > robot.urdf" in str(refused(tmp_path / "a.urdf", macros))
@@ -275,7 +275,7 @@ def test_base_and_tip_and_the_advice_about_them(tmp_path: Path) -> None:
     assert codes(refused(path, tip=3)) == codes(refused(path, base=3)) == codes(refused(path, tip=("tool", None))) == ["E524"]
 
 
-def test_limits_that_leave_no_room_can_be_left_out(tmp_path: Path) -> None:
+def test_limits_without_travel_can_be_omitted(tmp_path: Path) -> None:
     error = refused(tmp_path / "one.urdf", GOOD.replace('lower="-2" upper="1.5"', 'lower="1" upper="1"'))
     assert codes(error) == ["E525"] and "limits=False" in str(error)
     assert read_urdf(tmp_path / "one.urdf", limits=False).tree.freedoms == 2

@@ -183,7 +183,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_would_change_the_robot_is_refused_by_name_and_line(tmp_path: Path, name: str) -> None:
+def test_elements_that_change_the_robot_are_refused_by_name_and_line(tmp_path: Path, name: str) -> None:
     there, put, code, words = REFUSED[name]
     assert there in ARM
     with pytest.raises(ModelError) as caught:
@@ -192,7 +192,7 @@ def test_what_would_change_the_robot_is_refused_by_name_and_line(tmp_path: Path,
     assert problem.code == code and words in str(caught.value) and "a.sdf:" in str(caught.value)
 
 
-def test_what_is_refused_can_be_omitted_and_is_listed(tmp_path: Path) -> None:
+def test_refused_elements_can_be_omitted_and_are_listed(tmp_path: Path) -> None:
     text = ARM.replace("<plugin", "<static>true</static><plugin")
     robot = read_sdf(_file(tmp_path, text), omit="static")
     assert "omitted as requested: all joints of a static model are fixed" in str(robot)

@@ -105,7 +105,7 @@ def check_mass(robot: Robot, M: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("name", SLOPPY)
-def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, name: str) -> None:
+def test_a_sloppy_file_is_read_and_ignored_elements_are_listed(tmp_path: Path, name: str) -> None:
     there, put, listed, lines = SLOPPY[name]
     assert there in ARM
     robot = read(tmp_path, ARM.replace(there, put))
@@ -127,7 +127,7 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
         assert np.array_equal(mass_matrix(tidy, q), mass_matrix(sloppy, q))
 
 
-def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
+def test_faulty_visuals_only_warn(tmp_path: Path) -> None:
     """A point is invisible, so a picture without any visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
@@ -148,7 +148,7 @@ MASSLESS = {
 
 
 @pytest.mark.parametrize("name", MASSLESS)
-def test_only_what_needs_a_mass_refuses_a_robot_without_one(tmp_path: Path, name: str) -> None:
+def test_only_dynamics_refuse_a_robot_without_mass(tmp_path: Path, name: str) -> None:
     bare, named = MASSLESS[name]
     text = ARM
     for link in bare:

@@ -51,7 +51,7 @@ def test_a_tree_that_was_written_has_the_same_poses_and_efforts(tmp_path: Path) 
     ]
 
 
-def test_what_urdf_does_not_have_is_refused_by_name() -> None:
+def test_parts_without_urdf_form_are_refused_by_name() -> None:
     odd = Tree("odd", (
         link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
         link("ball", joints.spherical((0.3, 0, 0)), 0.3),

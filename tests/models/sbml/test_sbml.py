@@ -94,7 +94,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_read_is_refused(case) -> None:
+def test_unsupported_sbml_is_refused(case) -> None:
     change, code, title = REFUSED[case]
     assert change(TEXT) != TEXT
     with pytest.raises(ModelError) as refused:

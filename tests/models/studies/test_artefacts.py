@@ -53,7 +53,7 @@ def task(draw: Picture, made: list[str]) -> tuple[Task, Outcome]:
     return Task("", lambda options: None, lambda given, options: outcome, *names), outcome
 
 
-def test_what_is_not_wanted_is_neither_made_nor_left(tmp_path: Path) -> None:
+def test_unwanted_artefacts_are_neither_made_nor_left(tmp_path: Path) -> None:
     made: list[str] = []
     scene = Picture(lambda path: path.write_text("scene"))
     own, outcome = task(scene, made)
@@ -74,7 +74,7 @@ def test_an_unknown_name_ends_before_anything_is_run(tmp_path: Path) -> None:
     assert not ran and not (tmp_path / "new").exists()
 
 
-def test_one_line_says_what_is_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_line_lists_the_omitted_artefacts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own, outcome = task(Picture(lambda path: path.write_text("scene"), lambda: "no GL here: apt install it"), [])
     own.save(outcome, tmp_path)
     assert capsys.readouterr().err == "without scene.png: no GL here: apt install it\n"

@@ -117,7 +117,7 @@ def test_help_names_every_field_with_its_unit(capsys) -> None:
         assert part in said
 
 
-def test_it_stands_beside_the_others(capsys) -> None:
+def test_a_fourth_study_is_listed_with_the_others(capsys) -> None:
     with pytest.raises(SystemExit):
         main(["--help"], TABLE)
     said = capsys.readouterr().out

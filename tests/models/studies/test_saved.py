@@ -49,7 +49,7 @@ def test_a_change_is_a_number_a_matrix_or_a_state(tmp_path: Path) -> None:
     assert summary["changed"] == {"a=b.p": [1, 2], "r.A": [[1, 2], [0, 3]], "mode": "other"}
 
 
-def test_a_run_keeps_what_is_named(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_saved_run_keeps_the_named_quantities(drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["run", str(drive), "--t-end", "0.2", "--keep", "coil.p", "--keep", "winding.effort", "--out", str(tmp_path / "out")]
     assert main([*given, "--only", "trajectory.npz"]) == 0
     expected = simulate(SMALL["drive"](), 0.2, progress=False)
@@ -78,7 +78,7 @@ def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["{drive}", "--t-end", "1", "--keep", "wind"], "E346"),
     ],
 )
-def test_what_cannot_be_run(
+def test_unrunnable_models_are_refused(
     drive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: str
 ) -> None:
     given = [str(drive) if word == "{drive}" else word for word in arguments]

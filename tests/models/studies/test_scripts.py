@@ -20,7 +20,7 @@ def test_a_checkout_has_its_own_examples() -> None:
     assert example_files() == HERE and {path.suffix for path in HERE} >= {".py", ".urdf"}
 
 
-def test_an_installation_has_them_beside_its_models(tmp_path: Path) -> None:
+def test_an_installation_contains_the_scripts(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "models" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     assert [path.name for path in example_files(tmp_path / "models")] == [path.name for path in HERE]
     assert example_files(tmp_path / "models")[0].parent == tmp_path / "models" / "examples"
@@ -35,7 +35,7 @@ def test_the_command_copies_all_of_them(tmp_path: Path, monkeypatch: pytest.Monk
     assert main(["examples"]) == 0  # overwriting an identical file loses nothing
 
 
-def test_what_a_user_changed_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_changed_files_are_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     main(["examples", str(tmp_path / "mine")])
     changed = tmp_path / "mine" / "pushing.py"
     changed.write_text("print('mine')\n", encoding="utf-8")

@@ -53,7 +53,7 @@ def test_a_sweep_from_files_is_that_of_a_script(files, capsys):
     assert [row[-1] != "" for row in rows] == np.isnan(known["speed"]).tolist()
 
 
-def test_a_picture_of_what_is_kept(files, capsys):
+def test_kept_quantities_are_plotted(files, capsys):
     pytest.importorskip("matplotlib")
     assert command(files, "--plot", str(files / "runs.gif")) == 2 and "E415" in capsys.readouterr().err
     assert not (files / "runs.db").exists()
@@ -89,7 +89,7 @@ def test_an_interrupt_says_how_to_go_on(files, capsys, monkeypatch):
         ({"t_end": "x"}, "E405"),
     ],
 )
-def test_what_is_wrong_is_one_message_and_nothing_is_run(files, capsys, change, code):
+def test_an_invalid_plan_gives_one_message_and_no_run(files, capsys, change, code):
     (files / "plan.json").write_text(json.dumps({**PLAN, **change}), encoding="utf-8")
     assert command(files) == 2
     said = capsys.readouterr().err

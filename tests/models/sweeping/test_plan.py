@@ -34,7 +34,7 @@ def read(tmp_path, given):
     return read_plan(path)
 
 
-def test_a_plan_is_what_it_says(tmp_path):
+def test_a_plan_gives_the_described_points(tmp_path):
     plan = read(tmp_path, GOOD)
     assert (plan.t_end, plan.runs, plan.seed) == (5.0, 100, 3)
     assert plan.points["a.x"] == [3.0, 4.0] and plan.points["a.w"] == 2.0 and plan.points["switch"] == ["on", "off"]
@@ -83,13 +83,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("code", "change", "words"), WRONG, ids=[f"{code}-{k}" for k, (code, *_) in enumerate(WRONG)])
-def test_what_is_wrong_is_told_with_its_path(tmp_path, code, change, words):
+def test_problems_of_a_plan_name_their_path(tmp_path, code, change, words):
     given = change if isinstance(change, str) else {key: value for key, value in {**GOOD, **change}.items() if value is not ...}
     with pytest.raises(ModelError, match=f"(?s){code} .*{words}"):
         read(tmp_path, given)
 
 
-def test_everything_is_told_at_once(tmp_path):
+def test_all_problems_of_a_plan_are_reported_together(tmp_path):
     with pytest.raises(ModelError) as caught:
         read(tmp_path, {"t_end": "x", "vary": {"a": {"gamma": 1}}, "keep": {"x": 1}, "more": 1})
     assert sorted(problem.code for problem in caught.value.problems) == ["E404", "E405", "E405", "E408"]

@@ -153,7 +153,7 @@ def test_misspelt_key_names_the_missing_one(read):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"t_end": 1,}', "[" * 100000, "import os", '{"t_end": ' + "9" * 5000 + "}"])
-def test_what_is_no_json_object(read, text):
+def test_files_without_a_json_object_are_refused(read, text):
     assert [p.code for p in problems(read, text)] == ["E402"]
 
 

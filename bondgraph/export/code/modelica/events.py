@@ -52,7 +52,7 @@ class WhenBranch:
 
     Parameters
     ----------
-    condition : condition of the `when`: the name of a Boolean, for a transition or a single tick.
+    condition : condition of the `when`; for a transition or a single tick, the name of a Boolean.
     owner : automaton or block.
     fires : value of this Boolean; "" for a clock.
     meaning : description of this Boolean.
@@ -84,7 +84,7 @@ class Clauses:
     equations: list[str] = field(default_factory=list)
 
 
-def solved_anew(content: Content) -> frozenset[int]:
+def reset_unknowns(content: Content) -> frozenset[int]:
     """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at time
     events, or when a transition resets states. Otherwise the rates of these states make them follow the solution, as in
     `simulate`."""
@@ -107,7 +107,7 @@ def tick_changes(content: Content, k: int) -> list[int]:
 
 
 def _changed(content: Content, code: Listing) -> list[int]:
-    unknowns = solved_anew(content)
+    unknowns = reset_unknowns(content)
     return [i for i in _differences(code) if i not in unknowns]
 
 
@@ -214,7 +214,8 @@ def _fill(
 
     Tools carry out one `reinit` after another, and some tools do not let a clock read states that another clock sets. So
     expressions with such states become separate variables, which are evaluated before all assignments. An expression that is
-    just a state is read with `pre`, because tools would replace its variable by the state."""
+    just a state is read with `pre`, because tools would replace its variable by the state.
+    """
     t, x, p, m = blocks
     jumping = {i for i in changed if i not in names.discrete}
     apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import Content, Entry, content_of, count
-from bondgraph.export.code.modelica.events import Variables, changes, clauses, solved_anew, tick_changes
+from bondgraph.export.code.modelica.events import Variables, changes, clauses, reset_unknowns, tick_changes
 from bondgraph.export.code.modelica.expressions import FUNCTIONS, RoutineText
 from bondgraph.export.code.modelica.refusals import refuse
 from bondgraph.export.code.modelica.words import KEYWORDS, array, quoted, real, subscript, text, unit
@@ -110,7 +110,7 @@ def _variables(content: Content) -> Variables:
     p = [quoted(entry.name) + subscript(index) for entry in content.p for index in np.ndindex(*entry.shape)]
     x = [quoted(entry.name, index) for entry in content.x for index in np.ndindex(*entry.shape)]
     assert len(p) == count(content.p)
-    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], held & changed, solved_anew(content))
+    return Variables(p, x, [quoted(f"{entry.name}.mode") for entry in content.m], held & changed, reset_unknowns(content))
 
 
 def _parameter(entry: Entry, value: np.ndarray) -> str:

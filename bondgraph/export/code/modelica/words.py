@@ -94,9 +94,9 @@ def _product(words: str) -> str:
 
 
 def real(value: float) -> str:
-    """Return a number at full precision; Modelica lacks nan and infinity, which become numbers too large for any quantity."""
-    number = float(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300))
-    return repr(number) if number >= 0.0 else f"({number!r})"
+    """Return a number at full precision. Modelica has neither nan, which becomes 0, nor infinity, which becomes ±1e300."""
+    text = repr(float(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300)))
+    return f"({text})" if text.startswith("-") else text
 
 
 def array(values: np.ndarray) -> str:

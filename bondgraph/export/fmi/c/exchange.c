@@ -1,13 +1,13 @@
 /* Model exchange: the importer integrates, and the model handles events. */
 
-/* Bring parameters, states and modes of the instance into the run. */
+/* Copy parameters, states and modes of the instance to the run. */
 static void enter_values(Instance *c)
 {
     prepare(c);
     memcpy(c->block + 8 * AT_P, c->s.p, 8 * NP_ALL);
     memcpy(place_at(c->block, AT_C_Y), c->s.x, 8 * NX);
     memcpy(place_at(c->block, AT_C_M), c->s.m, 8 * NM);
-    lend(c, 0);
+    give_rows(c, 0);
 }
 
 /* Carry out the ticks and events at the current time; `next` is the time of the next tick, s, or infinite. */
@@ -17,7 +17,7 @@ static int update(Instance *c, int *jumps, double *next)
     double x[NX + 1];
     memcpy(x, c->s.x, 8 * NX);
     enter_values(c);
-    const int status = judged(c, sb_s_settle_at(table, c->s.now));
+    const int status = result_of_status(c, sb_s_settle_at(table, c->s.now));
     show(c);
     *jumps = memcmp(x, c->s.x, 8 * NX) != 0;
     *next = c->s.start + (HAS_CLOCKS ? sb_s_due(table) : HUGE_VAL);
@@ -34,7 +34,7 @@ static void complete_step(Instance *c)
 static int set_time(Instance *c, double time)
 {
     if (!isfinite(time) || time < c->s.start)
-        return refuse(c, "the time %.17g s is before the start", time);
+        return refuse(c, "the time %.17g s is not finite, or is before the start", time);
     c->s.now = c->s.shown = time - c->s.start;
     c->s.known = 0;
     return FINE;

@@ -27,7 +27,7 @@ EXPORT const char *NAMED(GetVersion)(void)
     return "2.0";
 }
 
-static void say(void *instance, int failed, const char *text)
+static void log_message(void *instance, int failed, const char *text)
 {
     Instance *c = instance;
     if (c->log) /* the text is not a format: a name in it may contain a per cent sign */
@@ -40,9 +40,9 @@ EXPORT void *NAMED(Instantiate)(const char *name, fmi2Type type, const char *tok
     const fmi2Logger log = functions ? functions->logger : NULL;
     void *environment = functions ? functions->environment : NULL;
     const char *why;
-    Instance *c = instantiated(name, token, type == fmi2ModelExchange ? EXCHANGE : 0, &why);
+    Instance *c = new_instance(name, token, type == fmi2ModelExchange ? EXCHANGE : 0, &why);
     if (c)
-        c->environment = environment, c->log = (void (*)(void))log, c->say = say;
+        c->environment = environment, c->log = (void (*)(void))log, c->log_message = log_message;
     else if (log)
         log(environment, name ? name : "", fmiError, "logStatusError", "%s", why);
     return c;

@@ -9,7 +9,7 @@ EXPORT const char *NAMED(GetVersion)(void)
     return "3.0";
 }
 
-static void say(void *instance, int failed, const char *text)
+static void log_message(void *instance, int failed, const char *text)
 {
     Instance *c = instance;
     if (c->log)
@@ -19,9 +19,9 @@ static void say(void *instance, int failed, const char *text)
 static void *logging_instance(const char *name, const char *token, int kind, void *environment, fmi3Logger log)
 {
     const char *why;
-    Instance *c = instantiated(name, token, kind, &why);
+    Instance *c = new_instance(name, token, kind, &why);
     if (c)
-        c->environment = environment, c->log = (void (*)(void))log, c->say = say;
+        c->environment = environment, c->log = (void (*)(void))log, c->log_message = log_message;
     else if (log)
         log(environment, fmiError, "logStatusError", why);
     return c;
@@ -124,7 +124,7 @@ FUNCTION(UpdateDiscreteStates, EVENTS,
 static int do_step(Instance *c, double from, double length, bool *event, bool *ends, bool *early, double *last)
 {
     const int status = take_step(c, from, length);
-    *event = status == FINE && c->s.kind == EVENT_MODE && waits(c, c->s.shown);
+    *event = status == FINE && c->s.kind == EVENT_MODE && has_pending(c, c->s.shown);
     *early = c->early;
     *ends = status == RUN_ENDS;
     *last = c->s.start + c->s.now;

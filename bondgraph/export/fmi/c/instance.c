@@ -16,7 +16,7 @@ typedef struct {
 typedef struct {
     char *block, *before;
     void *environment;
-    void (*say)(void *instance, int failed, const char *text);
+    void (*log_message)(void *instance, int failed, const char *text);
     void (*log)(void);
     char *name;
     int returns_early, early;
@@ -74,8 +74,8 @@ static int refuse(Instance *c, const char *format, ...)
     va_start(values, format);
     vsnprintf(c->text + length, sizeof c->text - (size_t)length, format, values);
     va_end(values);
-    if (c->say)
-        c->say(c, 1, c->text);
+    if (c->log_message)
+        c->log_message(c, 1, c->text);
     return FAILED;
 }
 
@@ -118,7 +118,7 @@ static void free_instance(Instance *c)
 }
 
 /* Return a new instance of a kind; if that fails, log why and return NULL. */
-static Instance *instantiated(const char *name, const char *token, int kind, const char **why)
+static Instance *new_instance(const char *name, const char *token, int kind, const char **why)
 {
     const int offered = kind & EXCHANGE ? HAS_EXCHANGE : HAS_COSIMULATION;
     Instance *c = calloc(1, sizeof *c);
@@ -150,7 +150,7 @@ static int set_up(Instance *c, int has_tolerance, double tolerance, double start
     if (has_stop && !(stop > start))
         return refuse(c, "the stop time, %.9g s, is not after the start, %.9g s", stop, start);
     if (has_tolerance && !(tolerance > 0.0 && isfinite(tolerance)))
-        return refuse(c, "the tolerance is not positive");
+        return refuse(c, "the tolerance is not positive and finite");
     c->s.start = start;
     c->s.stop_given = has_stop;
     c->s.stop = stop;

@@ -15,7 +15,7 @@ static int save(Instance *c, void **state)
 }
 
 /* Adjust the addresses in a block that was at `base`. */
-static void moved(char *words, uint64_t base, const char *block)
+static void relocate(char *words, uint64_t base, const char *block)
 {
     for (size_t k = 0; k < sizeof pointers / sizeof *pointers; k++) {
         const uint64_t place = (uint64_t)whole_at(words, pointers[k]);
@@ -34,13 +34,13 @@ static int restore(Instance *c, const void *state)
     c->s = saved->s;
     memcpy(c->block, saved->words[0], sizeof saved->words[0]);
     memcpy(c->before, saved->words[1], sizeof saved->words[1]);
-    moved(c->block, saved->base, c->block);
-    moved(c->before, saved->base, c->block);
+    relocate(c->block, saved->base, c->block);
+    relocate(c->before, saved->base, c->block);
 #if HAS_EVENTS
     set_place(c->block, AT_S_ALL_HELD, c->held);
     set_place(c->before, AT_S_ALL_HELD, c->held);
 #endif
-    lend(c, 0);
+    give_rows(c, 0);
     return FINE;
 }
 

@@ -1,7 +1,7 @@
 /* Co-simulation: the run advances with its own steps, and shows its values at communication points. */
 
 /* Give the run space for `samples` rows, at most one, at `c->time`. */
-static void lend(Instance *c, int samples)
+static void give_rows(Instance *c, int samples)
 {
     char *b = c->block;
     set_place(b, AT_C_TIMES, &c->time);
@@ -30,7 +30,7 @@ OUTCOMES
 #endif
 
 /* Return the result for a status of the run; log why the run has ended. */
-static int judged(Instance *c, int64_t status)
+static int result_of_status(Instance *c, int64_t status)
 {
 #if HAS_EVENTS
     set_whole(c->block, AT_S_LOGGED, 0);
@@ -66,7 +66,7 @@ static int advance(Instance *c)
 #if HAS_EVENTS
     if (c->s.pending) {
         c->s.pending = c->s.in_step = 0;
-        return judged(c, sb_s_pass_event(table));
+        return result_of_status(c, sb_s_pass_event(table));
     }
 #endif
     const int may_pass = whole_at(b, AT_C_FRESH) || whole_at(b, AT_C_IS_LANDING) || t + 1.05 * real_at(b, AT_C_H) >= c->s.goal;
@@ -85,7 +85,7 @@ static int advance(Instance *c)
         c->s.pending = 1;
         return FINE;
     }
-    return judged(c, status);
+    return result_of_status(c, status);
 }
 
 /* Set or scale the numbers that depend on the start, the length and the tolerance of a run. */
@@ -94,7 +94,7 @@ static int fit_experiment(Instance *c)
     const double span = c->s.stop_given ? c->s.stop - c->s.start : SPAN;
     size_t k;
     if (!(span > 0.0))
-        return refuse(c, "the stop time is before the start");
+        return refuse(c, "the stop time is not after the start");
     if (c->s.start != START) {
         if (!STARTS_MOVE)
             return refuse(c, "the model contains absolute times: start at %.9g s, as it was exported", (double)START);
@@ -136,7 +136,7 @@ static int begin(Instance *c)
     c->s.now = c->s.shown = 0.0;
     c->s.pending = c->s.in_step = c->s.changed = 0;
     c->s.repeats = c->s.kind & EXCHANGE ? 0 : FROM_START;
-    lend(c, 0);
+    give_rows(c, 0);
     show(c);
     return FINE;
 }
@@ -157,7 +157,7 @@ static int take_changes(Instance *c)
         const double stop = real_at(b, AT_C_STOP);
         c->s.pending = c->s.in_step = 0;
         c->s.goal = HUGE_VAL;
-        lend(c, 0);
+        give_rows(c, 0);
         set_real(b, AT_C_STOP, c->s.shown);
         while (status == FINE && (real_at(b, AT_C_T) < c->s.shown || c->s.pending))
             status = advance(c);
@@ -167,9 +167,9 @@ static int take_changes(Instance *c)
     } else if (c->s.repeats)
         memcpy(b, c->before, 8 * (size_t)WORDS);
     prepare(c);
-    lend(c, 0);
+    give_rows(c, 0);
     c->s.changed = c->s.in_step = 0;
-    status = judged(c, sb_s_resume(table, (char *)c->s.p, NP_ALL));
+    status = result_of_status(c, sb_s_resume(table, (char *)c->s.p, NP_ALL));
     while (HAS_CLOCKS && c->s.repeats && status == FINE && (c->s.pending || sb_s_has_tick(table)))
         status = advance(c);
     show(c);
@@ -189,7 +189,7 @@ static void show_within(Instance *c, double t)
 }
 
 /* Return 1 if an event or a tick is pending at the time of the run, and this time is not beyond `t`. */
-static int waits(Instance *c, double t)
+static int has_pending(Instance *c, double t)
 {
     return real_at(c->block, AT_C_T) <= t && (c->s.pending || (HAS_CLOCKS && sb_s_has_tick(c->block + 8 * (size_t)AT_C)));
 }
@@ -199,7 +199,7 @@ static int settle(Instance *c)
 {
     int status = FINE;
     c->s.goal = c->s.shown; /* the time shown may be before the communication point */
-    while (status == FINE && waits(c, c->s.shown))
+    while (status == FINE && has_pending(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)
         return status;
@@ -209,10 +209,10 @@ static int settle(Instance *c)
 
 /* In event mode: stop at a pending event or tick that has not been reported, at the point or, if the instance returns early, before
  * it; show the run there and return 1. */
-static int stops(Instance *c)
+static int stop_at_event(Instance *c)
 {
     const double t = real_at(c->block, AT_C_T);
-    if (c->s.kind != EVENT_MODE || t <= c->s.shown || (t < c->time && !c->returns_early) || !waits(c, c->time))
+    if (c->s.kind != EVENT_MODE || t <= c->s.shown || (t < c->time && !c->returns_early) || !has_pending(c, c->time))
         return 0;
     c->early = t < c->time;
     c->s.now = c->s.shown = t;
@@ -239,7 +239,7 @@ static int run_on(Instance *c)
     char *b = c->block;
     int status = FINE;
     while (whole_at(b, AT_C_WRITTEN) < 1 && status == FINE) {
-        if (stops(c))
+        if (stop_at_event(c))
             return FINE;
         meet_tick(c);
         c->s.goal = c->time;
@@ -256,7 +256,7 @@ static int run_on(Instance *c)
 static int reach(Instance *c, double t, double slack)
 {
     char *b = c->block;
-    int status = waits(c, c->s.shown) ? settle(c) : FINE;
+    int status = has_pending(c, c->s.shown) ? settle(c) : FINE;
     if (!status && c->s.changed)
         status = take_changes(c);
     if (status)
@@ -273,7 +273,7 @@ static int reach(Instance *c, double t, double slack)
         set_real(b, AT_C_STOP, t + SPAN);
     }
     c->time = t;
-    lend(c, 1);
+    give_rows(c, 1);
     meet_tick(c);
     if (real_at(b, AT_C_T) > c->time && c->s.in_step) {
         show_within(c, t);
@@ -316,7 +316,7 @@ static int pass_events(Instance *c, int *jumps, double *next)
 {
     double x[NX + 1];
     memcpy(x, c->s.x, 8 * NX);
-    int status = c->s.pending && waits(c, c->s.shown) ? advance(c) : FINE;
+    int status = c->s.pending && has_pending(c, c->s.shown) ? advance(c) : FINE;
     if (!status && c->s.changed)
         status = take_changes(c);
     if (!status && real_at(c->block, AT_C_T) <= c->s.shown)

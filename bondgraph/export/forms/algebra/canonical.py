@@ -30,7 +30,7 @@ def exact(expression: Any) -> Any:
 def rational(number: float) -> Any:
     """Return a fraction of small integers that rounds to this float, or else its shortest decimal form."""
     if not math.isfinite(number):
-        return sympy.oo if number > 0 else -sympy.oo
+        return sympy.nan if math.isnan(number) else sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)
     if float(small) != number:
         small = Fraction(repr(number))

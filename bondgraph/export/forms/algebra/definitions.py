@@ -12,7 +12,7 @@ from bondgraph.output.lazy import sympy
 
 
 class Definitions:
-    """Definitions so far, in evaluation order, and the floats in the formulas.
+    """Definitions in evaluation order, and the floats in the formulas.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Definitions:
         self._symbols[expression] = symbol
         return symbol
 
-    def shortened(self, name: str, expression: Any, unknowns: Collection[Any], longest: int | None = None) -> Any:
+    def shorten(self, name: str, expression: Any, unknowns: Collection[Any], longest: int | None = None) -> Any:
         """Return the expression, or its symbol if it is long.
 
         If it depends on `unknowns`, its coefficients are shortened instead, since definitions must not contain unknowns before
@@ -179,7 +179,7 @@ class TimeDerivatives:
         for symbol in self.definitions.needed([expression]):
             if symbol not in self.rates:
                 slope = self._chain(self.definitions.expressions[symbol])
-                self.rates[symbol] = self.definitions.shortened(f"{symbol.name}'", slope, self.unknowns)
+                self.rates[symbol] = self.definitions.shorten(f"{symbol.name}'", slope, self.unknowns)
         return self._chain(expression)
 
     def _chain(self, expression: Any) -> Any:

@@ -61,7 +61,8 @@ def eliminate(
     """Return all values of the stages by name, from the known values, with all floats exact.
 
     `slopes` are the time derivatives of independent variables: time, and inputs that vary. Expressions beyond the limits become
-    symbols of `definitions`. Raises `ModelError` E273, E274.
+    symbols of `definitions`. Raises `ModelError` E273 for equations without a closed form, E274 for a formula that does not
+    accept symbols.
     """
     computed = {out for index in stages.statements for out in system.statements[index].outs}
     unknowns = tuple(u for u in system.unknowns if u.residual in computed and u.value not in known_values)
@@ -128,12 +129,12 @@ class _Elimination:
             flat = [sympy.S(scalar) for scalar in scalars_of(value)]
             if statement.element in self.stages.yielding:
                 if statement.element not in decided:
-                    decided[statement.element] = self._where_none_acts(flat, values, sought)
+                    decided[statement.element] = self._without_unknowns(flat, values, sought)
                 flat = decided[statement.element]
             values[out] = self._shortened(out, [slopes.time_derivative(scalar) for scalar in flat], np.shape(value), sought)
         return values, decided
 
-    def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
+    def _without_unknowns(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
         """Return vanishing scalars with the unknowns set to zero; 0 for scalars that an unknown makes vanish."""
 
         def yields(scalar: Any) -> bool:
@@ -175,7 +176,7 @@ class _Elimination:
     def _shortened(self, name: str, scalars: Sequence[Any], shape: tuple[int, ...], sought: Collection[Any]) -> Any:
         labels = labels_of(name, shape) if not is_internal(name) else [""] * len(scalars)
         longest = self.limits.longest if is_internal(name) else self.limits.value
-        return shaped([self.definitions.shortened(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
+        return shaped([self.definitions.shorten(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
 
     def solution(self, unknowns: Sequence[Unknown], w: Sequence[Any], values: Values) -> list[Any]:
         """Return the solution for the symbols w, at which the residuals, given in terms of w, vanish."""
@@ -212,8 +213,8 @@ class _Elimination:
             return None
         notes = self.definitions
         w = [notes.new_symbol(label) for label in labels]
-        A = sympy.Matrix([[notes.shortened("", e, ()) for e in row] for row in entries])
-        b = sympy.Matrix([notes.shortened("", e, ()) for e in right])
+        A = sympy.Matrix([[notes.shorten("", e, ()) for e in row] for row in entries])
+        b = sympy.Matrix([notes.shorten("", e, ()) for e in right])
         notes.systems.append(LinearSystem(tuple(symbol.name for symbol in w), A, b))
         return w
 

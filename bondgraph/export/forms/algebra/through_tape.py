@@ -1,4 +1,4 @@
-"""Long formulas: run on a tape and read back as short definitions.
+"""Evaluation of long formulas on a tape, whose operations become short definitions.
 
 The tape stores every distinct operation once, so a part used a thousand times is written once.
 """
@@ -164,9 +164,8 @@ class _TapeReader:
         return sympy_forms()[code](*values)
 
     def _number(self, value: float) -> Any:
-        if not np.isfinite(value):
-            return sympy.oo if value > 0 else -sympy.oo
-        self.definitions.floats.add(float(value))
+        if np.isfinite(value):
+            self.definitions.floats.add(float(value))
         return rational(float(value))
 
 

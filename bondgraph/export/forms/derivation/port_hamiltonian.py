@@ -3,8 +3,9 @@
 Storages are cut at their outputs, the gradient z of their energy, and resistors at their outputs d. The remaining junction
 structure is linear and lossless and gives all inputs in terms of these outputs and the sources u. The resistors, d = D r with
 inputs r, close this structure.
-The states of dependent storages are functions phi of the other states x: with x' = F z + B u - N^T (d phi/dx) x' and z_d = N z,
-the matrix E = 1 + N^T d phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
+The states of dependent storages are functions phi of the other states x, and the gradient of their energy is z_d = N z. With
+E = 1 + N^T d phi/dx, the equations x' = F z + B u - N^T (d phi/dx) x' become E x' = F z + B u, and E^T z is the gradient of the
+energy of all storages.
 
 Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
 """
@@ -59,7 +60,7 @@ class _Ports:
     """Storage in integral causality -> its states."""
     outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in integral causality -> values that are the gradient of its energy with respect to its states."""
-    following: dict[str, tuple[str, str]] = field(default_factory=dict)
+    dependent: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Dependent storage -> its state and the rate of this state."""
     resistors: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     """Resistor -> its statement, its input and its output."""
@@ -110,7 +111,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     rates = {state.name: state.rate for state in own_states(system)[0]}
     energies = dict(system.energies)
     wanted = [rates[name] for names in ports.states.values() for name in names] + list(energies.values())
-    wanted += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.following.values()]
+    wanted += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.dependent.values()]
     wanted += [name for output, conjugate, _ in ports.sources.values() for name in (output, conjugate)]
     structure = cut(compiled, ports.symbols, wanted, numbers, ports.laws)
     return _Balance(structure, ports, numbers).form([rates[name] for names in ports.states.values() for name in names], energies)
@@ -127,7 +128,7 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
         if path in compiled.causality.derivative:
             rate = next(s.outs[0] for s in system.statements if s.element == path and s.op is TIME_DERIVATIVE)
             ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
-            ports.following[path] = state, rate
+            ports.dependent[path] = state, rate
             return
         if law.output is None:
             raise no_form(compiled, path, f"its {law.gives} is not given by its {law.state}", "`output`, or its energy")
@@ -196,7 +197,7 @@ class _Balance:
         compiled, values, ports = self.model.compiled, self.model.values, self.ports
         names = [name for of_storage in ports.states.values() for name in of_storage]
         x = [s for name in names for s in scalars_of(values[name])]
-        z, d, u, rho = (list(self._symbols(role)) for role in ("storages", "resistors", "sources", "following"))
+        z, d, u, rho = (list(self._symbols(role)) for role in ("storages", "resistors", "sources", "dependent"))
         every = [*z, *d, *u, *rho]
         taken = column(values[name] for _, name, _ in ports.resistors.values())
         y = column([sign * s for s in scalars_of(values[name])] for _, name, sign in ports.sources.values())
@@ -214,11 +215,11 @@ class _Balance:
         closed = D * inverse(sympy.eye(r) - S[T, G] * D) if r else sympy.zeros(0, 0)
         F, B = S[X, Z] + S[X, G] * closed * S[T, Z], S[X, U] + S[X, G] * closed * S[T, U]
         A, L = S[Y, Z] + S[Y, G] * closed * S[T, Z], S[Y, U] + S[Y, G] * closed * S[T, U]
-        if ports.following:
-            phi = column(values[state] for state, _ in ports.following.values()).xreplace(at)
+        if ports.dependent:
+            phi = column(values[state] for state, _ in ports.dependent.values()).xreplace(at)
             if phi.free_symbols & {*d, *u, *rho}:
-                raise no_form(compiled, next(iter(ports.following)), "it depends on sources or resistors, not only on storages")
-            H += sum((values[energies[path]].xreplace(at) for path in ports.following), sympy.S.Zero)
+                raise no_form(compiled, next(iter(ports.dependent)), "it depends on sources or resistors, not only on storages")
+            H += sum((values[energies[path]].xreplace(at) for path in ports.dependent), sympy.S.Zero)
             E = inverse(sympy.eye(n) - S[X, N] * slopes_of(phi, x))
             F, B, A = E * F * E.T, E * B, A * E.T
         half = sympy.Rational(1, 2)
@@ -241,7 +242,7 @@ class _Balance:
             "storages": (name for of_storage in self.ports.outputs.values() for name in of_storage),
             "resistors": (out for _, _, out in self.ports.resistors.values()),
             "sources": (out for out, _, _ in self.ports.sources.values()),
-            "following": (rate for _, rate in self.ports.following.values()),
+            "dependent": (rate for _, rate in self.ports.dependent.values()),
         }[role]
         return (s for name in values for s in scalars_of(self.model.symbols[name]))
 
@@ -252,11 +253,10 @@ class _Balance:
             path = (ratios or list(compiled.model.elements))[0]
             raise no_form(compiled, path, "its modulus depends on efforts or flows", "a modulus of states only, such as `body.p`")
         if any(entry != 0 for entry in others):
-            path = next(iter(self.ports.following))
+            path = next(iter(self.ports.dependent))
             raise no_form(compiled, path, "its input acts directly on a source or a resistor")
 
     def _check_energies(self, stored: Mapping[str, Any], x: Sequence[Any], z: Sequence[Any]) -> None:
-        """Check that each energy depends only on its own states (else E277)."""
         values, compiled = self.model.values, self.model.compiled
         for path, names in self.ports.states.items():
             states = {s for name in names for s in scalars_of(values[name])}

@@ -54,10 +54,8 @@ class CutModel:
 def cut(
     compiled: Compiled, symbols: Mapping[str, Any], wanted: Iterable[str], numbers: bool, laws: Mapping[int, Op] | None = None
 ) -> CutModel:
-    """Return the `wanted` values; `symbols` replace the results of statements, and `laws` the formulas of statements by index.
-
-    `numbers` : substitute the values of all parameters except source parameters.
-    """
+    """Return the `wanted` values; `symbols` replace the results of statements, `laws` the formulas of statements by index, and,
+    with `numbers`, values replace all parameters except source parameters."""
     system = compiled.system
     replaced = dict(laws or {})
     replaced |= {i: _constant(symbols[s.outs[0]]) for i, s in enumerate(system.statements) if s.outs[0] in symbols}
@@ -138,10 +136,12 @@ def with_decimals(matrix: Any, keep_fractions: bool) -> Any:
 
 
 def is_whole(model: CutModel, numbers: bool) -> bool:
-    """Return True if all numbers of the model are integers."""
+    """Return True if all numbers in the formulas and, with `numbers`, in parameters except source parameters are integers."""
     sources = inputs_of(model.compiled)
-    put_in = [v for n, value in model.compiled.system.parameters.items() if numbers and n not in sources for v in np.ravel(value)]
-    return all(float(number).is_integer() for number in (*put_in, *model.notes.floats))
+    substituted = [
+        v for n, value in model.compiled.system.parameters.items() if numbers and n not in sources for v in np.ravel(value)
+    ]
+    return all(float(number).is_integer() for number in (*substituted, *model.notes.floats))
 
 
 def secant(law: Any, variables: Sequence[Any]) -> Any | None:

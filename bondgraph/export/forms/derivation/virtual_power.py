@@ -48,7 +48,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
-"""Laws that contribute only flows."""
+"""Laws without terms of their own in the equations."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class MechanicalParts:
 
     moving: dict[str, str] = field(default_factory=dict)
     """Independent inertia -> its flow."""
-    following: list[str] = field(default_factory=list)
+    dependent: list[str] = field(default_factory=list)
     """Inertias whose flows are set by other elements."""
     potentials: list[str] = field(default_factory=list)
     dampers: list[str] = field(default_factory=list)
@@ -68,7 +68,7 @@ class MechanicalParts:
     symbols: dict[str, Any] = field(default_factory=dict)
 
     def paths(self) -> Iterator[str]:
-        kinds = (self.moving, self.following, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
+        kinds = (self.moving, self.dependent, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
         return itertools.chain(*kinds)
 
 
@@ -124,7 +124,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         if isinstance(law, laws.Storage) and law.inverse is None:
             raise no_form(compiled, path, "its velocity does not give its momentum", "`inertia`, or `inverse` for its formula")
         if depends:
-            parts.following.append(path)
+            parts.dependent.append(path)
             return
         flow = system.resolve(f"{path}.flow")
         name = f"{path}.v" if isinstance(law, laws.InertialField) else f"{path}.flow"
@@ -174,8 +174,6 @@ def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
 
 @dataclass(frozen=True)
 class _VirtualPower:
-    """Flows in terms of the velocities, and the forces of all elements."""
-
     model: CutModel
     parts: MechanicalParts
     state_rates: dict[str, str]
@@ -198,7 +196,7 @@ class _VirtualPower:
         moving = dict(zip(q, E * sympy.Matrix(v) + drift, strict=True))
         M, C = sympy.zeros(n, n), sympy.zeros(n, n)
         force = sympy.zeros(n, 1)
-        for path in (*parts.moving, *parts.following):
+        for path in (*parts.moving, *parts.dependent):
             N, (m, c, slope) = self._flows(path), self._inertia(path, moving)
             M += N.T * m * N
             C += N.T * (m * self._time_derivative(N, moving) + c * N)
@@ -219,7 +217,7 @@ class _VirtualPower:
         if any(time in matrix.free_symbols for matrix in (M, C, D, force, B, H)):
             raise no_form(model.compiled, next(iter(parts.moving)), "its motion depends explicitly on time")
         T = (sympy.Matrix(v).T * M * sympy.Matrix(v))[0] / 2
-        V = sympy.Add(*(self._potential(path) for path in (*parts.moving, *parts.following, *parts.potentials)))
+        V = sympy.Add(*(self._potential(path) for path in (*parts.moving, *parts.dependent, *parts.potentials)))
         matrices = {"M": M, "C": C, "D": D, "grad_V": force, "B": B, "H": H, "h": h, "gamma": gamma, "E": E, "drift": drift}
         return self._record(q, matrices, (T, V), multipliers)
 
@@ -267,7 +265,7 @@ class _VirtualPower:
         return self._linear(column([self._value(f"{path}.flow")]) * sign, path)
 
     def _is_inertia(self, path: str) -> bool:
-        return path in self.parts.moving or path in self.parts.following
+        return path in self.parts.moving or path in self.parts.dependent
 
     def _time_derivative(self, matrix: Any, moving: dict[Any, Any]) -> Any:
         def slope(entry: Any) -> Any:

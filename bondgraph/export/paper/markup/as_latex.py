@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, marked
+from bondgraph.export.paper.markup.content import (
+    Block,
+    Equations,
+    Figure,
+    Paper,
+    Paragraph,
+    Section,
+    TableBlock,
+    Words,
+    write_markup,
+)
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
@@ -123,7 +133,7 @@ def _table(table: TableBlock) -> str:
 
 
 def _words(words: Words) -> str:
-    return marked(words, lambda latex: f"${breakable(latex)}$", lambda text: rf"\code{{{_named(text)}}}", _spoken)
+    return write_markup(words, lambda latex: f"${breakable(latex)}$", lambda text: rf"\code{{{_named(text)}}}", _spoken)
 
 
 def _spoken(words: str) -> str:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import base64
 
-from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, marked
+from bondgraph.export.paper.markup.content import (
+    Block,
+    Equations,
+    Figure,
+    Paper,
+    Paragraph,
+    Section,
+    TableBlock,
+    Words,
+    write_markup,
+)
 
 
 def as_markdown(paper: Paper) -> str:
@@ -41,7 +51,7 @@ def _cell(words: Words) -> str:
 
 
 def _words(words: Words) -> str:
-    return marked(words, lambda latex: f"${latex}$", lambda text: f"`{text}`", _plain)
+    return write_markup(words, lambda latex: f"${latex}$", lambda text: f"`{text}`", _plain)
 
 
 def _plain(words: str) -> str:

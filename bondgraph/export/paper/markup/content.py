@@ -1,4 +1,4 @@
-"""Content of a document without markup: built by the sections, written as LaTeX, Markdown or Typst."""
+"""Content of a document, independent of its markup (LaTeX, Markdown or Typst)."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ Words = tuple[Piece, ...]
 """Text with formulas and names."""
 
 
-def worded(text: str) -> Words:
+def split_formulas(text: str) -> Words:
     """Split text into pieces; formulas in it are between dollar signs."""
     return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
 
 
-def listed(sign: str, parts: Iterable[Words]) -> Words:
+def join_words(sign: str, parts: Iterable[Words]) -> Words:
     """Join parts of a text with a sign between them."""
     return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
-def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
-    """Return text in a markup, given functions for formulas (as LaTeX), names in the program, and plain text."""
+def write_markup(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
+    """Return text in a markup, given functions that write formulas (as LaTeX), names in the program, and plain text."""
     return "".join(
         math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
         for piece in words
@@ -46,7 +46,7 @@ def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str],
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Paragraph, preceded by a title, if any; with `small`, in small type."""
+    """Paragraph that begins with a title, if any; `small` selects small type."""
 
     words: Words
     title: str = ""
@@ -65,7 +65,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations, one below another; with `small`, in small type."""
+    """Equations, one below another; `small` selects small type."""
 
     items: tuple[Numbered, ...]
     small: bool = False

@@ -19,7 +19,6 @@ import numpy as np
 
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.output.tex import decimal_latex
-from bondgraph.tape import opcodes
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Listing, Routine, listing
@@ -43,13 +42,12 @@ class Piece:
 
     @property
     def negative(self) -> bool:
-        """Return True if the piece begins with a minus sign."""
         return self.latex.startswith("-")
 
 
 def number(value: float, digits: int) -> Piece:
-    """Return a number as a fraction of small integers that equals it exactly, or as a decimal with this many significant
-    digits."""
+    """Return a number as a fraction of small integers if it equals one but no short decimal, or else as a decimal with this
+    many significant digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -97,16 +95,16 @@ def over(a: Piece, b: Piece, widest: int) -> Piece:
     return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
 
 
-def raised(a: Piece, exponent: str) -> Piece:
+def to_power(a: Piece, exponent: str) -> Piece:
     bare = a.strength == ATOM and "^" not in a.latex and "frac" not in a.latex
     return Piece(f"{a.latex if bare else f'({a.latex})'}^{{{exponent}}}", POWER)
 
 
-def called(function: str, *arguments: Piece) -> Piece:
+def function_call(function: str, *arguments: Piece) -> Piece:
     return Piece(f"{function}({', '.join(a.latex for a in arguments)})", ATOM)
 
 
-def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
+def conditional(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
     words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
     return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
 
@@ -243,15 +241,15 @@ def _table(entries: Sequence[str]) -> Piece:
 
 
 def _product(a: Piece, b: Piece) -> Piece:
-    return raised(a, "2") if a == b else times(a, b)
+    return to_power(a, "2") if a == b else times(a, b)
 
 
 def _power(a: Piece, b: Piece) -> Piece:
-    return raised(a, b.latex)
+    return to_power(a, b.latex)
 
 
 def _function(name: str) -> Callable[..., Piece]:
-    return lambda *arguments: called(name, *arguments)
+    return lambda *arguments: function_call(name, *arguments)
 
 
 def _between(sign: str) -> Callable[[Piece, Piece], Piece]:
@@ -273,9 +271,9 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.ACOS: _function(r"\arccos"),
     op.ATAN: _function(r"\arctan"),
     op.ATAN2: _function(r"\operatorname{atan2}"),
-    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else raised(a, "1/2"),
+    op.SQRT: lambda a: Piece(rf"\sqrt{{{a.latex}}}") if width(a.latex) <= _MAX_FRACTION_WIDTH else to_power(a, "1/2"),
     op.EXP: _function(r"\exp"),
-    op.EXPM1: lambda a: minus(called(r"\exp", a), Piece("1")),
+    op.EXPM1: lambda a: minus(function_call(r"\exp", a), Piece("1")),
     op.LOG: _function(r"\ln"),
     op.TANH: _function(r"\tanh"),
     op.ABSOLUTE: lambda a: Piece(f"|{a.latex}|"),
@@ -289,7 +287,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.BOTH: lambda a, b: Piece(f"{a.within(SUM)} \\wedge {b.within(SUM)}", CHOICE),
     op.EITHER: lambda a, b: Piece(f"{a.within(SUM)} \\vee {b.within(SUM)}", CHOICE),
     op.OPPOSITE: lambda a: Piece(f"\\neg {a.within(ATOM)}", CHOICE),
-    op.WHERE: chosen,
+    op.WHERE: conditional,
     op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
     op.TAKE: _function(r"\operatorname{take}"),
 }
@@ -366,7 +364,7 @@ class Definition:
     @property
     def reads(self) -> tuple[bool, ...]:
         """Return, for each argument, True if the function depends on it."""
-        blocks = {int(step[1]) for step in self.code.steps if step[0] in opcodes.OF_BLOCKS}
+        blocks = {int(step[1]) for step in self.code.steps if step[0] in op.OF_BLOCKS}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
 

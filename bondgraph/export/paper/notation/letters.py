@@ -14,7 +14,7 @@ from functools import cached_property
 
 from bondgraph.assembly.system import System
 from bondgraph.export.paper.notation.parts import Branch, Parts
-from bondgraph.export.symbols import LOCAL, greek_or_letter, text
+from bondgraph.export.symbols import LOCAL_LETTERS, greek_or_letter, text
 from bondgraph.output.tex import escape_latex
 
 DOTS = ("", r"\dot", r"\ddot", r"\dddot")
@@ -22,7 +22,7 @@ ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
 _MAX_WORD, _SHORTENED = 8, 4
 """Maximum length of a word used as a symbol, and the number of letters kept of longer words."""
-WORDS = LOCAL | {
+WORDS = LOCAL_LETTERS | {
     "centre": "c",
     "radius": "r",
     "gravity": "g",
@@ -90,12 +90,12 @@ class Letter:
         return core + (f"_{{{below}}}" if below else "") + (f"^{{{self.above}}}" if self.above else "")
 
     @property
-    def seen(self) -> str:
+    def appearance(self) -> str:
         """Return a key of the letter's appearance, equal for letters that look alike."""
-        return _FONTS.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
+        return _FONTS.sub("", _ALIKE.sub(lambda match: LOOKALIKES.get(match[0], match[0]), self.latex))
 
 
-ALIKE = {
+LOOKALIKES = {
     **{r"\alpha": "a", r"\eta": "n", r"\iota": "i", r"\kappa": "k", r"\nu": "v", r"\omega": "w", r"\rho": "p", r"\chi": "x"},
     **{r"\upsilon": "u", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi", r"\vartheta": r"\theta", "I": "l", "1": "l"},
 }
@@ -113,7 +113,7 @@ class Letters:
     parts: Parts
     tree: tuple[Branch, ...]
     used: set[str] = field(default_factory=set)
-    """First values of the groups of corresponding values in use; each needs an entry in the list of symbols."""
+    """Values whose letters occur, the first of each group of corresponding values; each needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
     """Branches in which letters stand for the indices of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -210,10 +210,10 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
     taken: set[str] = set()
     for name, letter in letters.items():
         count = 2
-        while letter.seen in taken:
+        while letter.appearance in taken:
             letter = replace(letters[name], below=",".join(filter(None, (letters[name].below, f"({count})"))))
             count += 1
-        taken.add(letter.seen)
+        taken.add(letter.appearance)
         letters[name] = letter
     return Letters(letters, parts, tree)
 
@@ -221,11 +221,11 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
     """Return values whose letters still need the number of their part: values in equal parts, and values with letters that are
     reserved or not unique."""
-    clashes = Counter(letter.seen for letter in letters.values())
+    clashes = Counter(letter.appearance for letter in letters.values())
     return [
         name
         for name, letter in letters.items()
-        if name != "time" and not letter.owner and (clashes[letter.seen] > 1 or letter.latex in RESERVED or name in alike)
+        if name != "time" and not letter.owner and (clashes[letter.appearance] > 1 or letter.latex in RESERVED or name in alike)
     ]
 
 
@@ -250,7 +250,7 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
     if name in system.modes:
         return Letter(r"\sigma")
     if ":" in local or " -> " in name:
-        return Letter(LOCAL.get(name.rpartition(":")[2], text(name.rpartition(":")[2])))
+        return Letter(LOCAL_LETTERS.get(name.rpartition(":")[2], text(name.rpartition(":")[2])))
     dots = len(local) - len(local.rstrip("'"))
     local = local.rstrip("'")
     port = path.rpartition(".")[2] if local in ("effort", "flow") and path.rpartition(".")[2].isdigit() else ""

@@ -28,8 +28,6 @@ class Component:
 
 @dataclass(frozen=True)
 class Parts:
-    """Parts of a model by path."""
-
     root: Component
 
     @cached_property

@@ -90,7 +90,7 @@ def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: P
     assert q.min() < -0.9 and q.max() > 0.9
 
 
-def test_what_does_not_move_has_no_course(read: Glb) -> None:
+def test_bodies_at_rest_have_no_animation(read: Glb) -> None:
     animated = {(channel["target"]["node"], channel["target"]["path"]) for channel in read.document["animations"][0]["channels"]}
     number = read.names.index("crate")
     assert (number, "translation") in animated and (number, "rotation") not in animated
@@ -199,7 +199,7 @@ def test_a_carried_frame_does_not_turn_about_its_axis() -> None:
     np.testing.assert_allclose(np.linalg.det(rest[:, :3, :3]), 1.0)
 
 
-def test_playing_takes_the_time_that_is_asked_for(parts: Scene) -> None:
+def test_animation_takes_the_requested_time(parts: Scene) -> None:
     assert Glb.of(scene_bytes(parts, 10.0)).times()[-1] == 10.0
     for seconds in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(ModelError, match=r"E680 .*\n.*\n?.*try: seconds=10\.0"):
@@ -234,7 +234,7 @@ def test_indices_are_as_wide_as_they_must_be(count: int) -> None:
     assert index.dtype == (np.uint16 if count < 0xFFFF else np.uint32) and index.tolist() == [0, 1, count - 1]
 
 
-def test_what_cannot_be_a_scene_is_refused(parts: Scene, tmp_path: Path) -> None:
+def test_invalid_scenes_are_refused(parts: Scene, tmp_path: Path) -> None:
     far = replace(parts.solids[1], poses=unrotated_poses(np.linspace(0.0, 1e39, 41)[:, None] * [1.0, 0.0, 0.0]), framed=False)
     cases: list[tuple[str, Any, str]] = [
         (

@@ -153,7 +153,7 @@ def test_the_way_out_of_times_that_are_too_close() -> None:
     assert log_of(scene.at_times([0.0, 0.5, 1.0]), ()).times.tolist() == [0, 5 * 10**8, 10**9]
 
 
-def test_what_cannot_be_logged_is_refused(tumbling: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_logs_are_refused(tumbling: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = scene_of(tumbling)
     with pytest.raises(ModelError, match=r'E683 "box 1.posse" is not a quantity of the run(.*\n)*.*result\.names'):
         log_of(scene, ["box 1.posse"])

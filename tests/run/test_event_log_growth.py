@@ -37,7 +37,7 @@ def laid(monkeypatch):
     return rows
 
 
-def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
+def test_the_event_log_grows_at_an_instant_with_many_rows(compiled, laid, monkeypatch):
     """All dampers switch after log(4/3) / 0.5 s."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
@@ -60,7 +60,7 @@ def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
     assert laid and all(rows * width * 8 < 1.5e8 for _, rows in laid)
 
 
-def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machine_code(compiled, laid, monkeypatch):
+def test_a_start_with_more_events_than_free_rows_stays_in_machine_code(compiled, laid, monkeypatch):
     above = {f"m{i}.p": 1.5 for i in range(ALIKE)}
     plenty = compiled.simulate(1.0, initial=above, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
