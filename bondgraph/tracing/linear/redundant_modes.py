@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.holding import holding_equations
+from bondgraph.tracing.linear.holding import active_equations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import RedundantPart, semidefinite_sizes, solve_semidefinite
 from bondgraph.tracing.linear.solve import SINGULAR, matrices_of
@@ -44,7 +44,7 @@ def solve_redundant_modes(
     n = len(right)
     if not _depend(matrices_of(context.sampled(entries), n)[0], positions):
         return None
-    held = holding_equations(context, entries, right, ideal.gates)
+    held = active_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
     sizes = semidefinite_sizes(matrices_of(context.sampled(held.coupled), n))

@@ -80,7 +80,6 @@ def let_sleep(c: PileTable) -> None:
 
 
 def root_of(c: PileTable, b: int) -> int:
-    """Return the body that represents the island of a body."""
     root = b
     while c.island[root] != root:
         root = c.island[root]
