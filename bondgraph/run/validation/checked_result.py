@@ -1,4 +1,4 @@
-"""Result of a run up to the time at which its constraints no longer determine the motion."""
+"""Result of a run, cut off where its constraints no longer determine the motion."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
 
 MIN_CHECKED = 501
+"""Minimum number of times at which constraints are checked."""
 
 MAX_CHECKED = 5000
 """Maximum number of times at which constraints are checked; longer results are checked with a stride."""
@@ -46,7 +47,7 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
     Parameters
     ----------
-    wanted : requested sample times, as in `PreparedProgram`; the result may have more samples.
+    wanted : requested sample times since the start and on the user's clock, (k,) s each; the result may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)
