@@ -1,5 +1,5 @@
-"""Accumulation (Zeno behaviour) of events: detect chattering and shrinking intervals of a transition, and log its
-transition into a state of rest."""
+"""Accumulation of events (Zeno behaviour): detection of chattering and of shrinking intervals between the events of a transition,
+and its replacement by a state of rest."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Zero crossings of guards within a step (event location): the guard that rises to zero first, and the location of its zero.
+"""Event location: the guard that first rises to zero within a step, and the location of its zero.
 
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest (a local maximum). A
 guard that is a polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has
 no zero, so no zero is missed. For any other guard, the step is subdivided until the coefficients of the interpolant on each part
 are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
 
-A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
+A guard that jumps over zero (a sign, a comparison) has no slope there; `steppers.driver` locates the jump without slopes.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def fraction_of(j: int) -> float:
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
     """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; return 2 if
-    there is none. Fraction j is the highest of the three.
+    there is none. Of the three fractions, the guard is highest at fraction j.
 
     The search alternates parabolas and golden sections (Brent), using the dense output if `exact` and the cubic interpolant
     otherwise. Chords bound the crest where the guard is concave, as shown by probes on both sides of the middle, or by parabolas

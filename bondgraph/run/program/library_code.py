@@ -12,8 +12,8 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Fields of an instance's table, 8 bytes each; three further fields for each group of variables are its function,
-references and values."""
+"""Fields of an instance's table, 8 bytes each; three more fields follow for each group of variables: its function, references
+and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
@@ -52,7 +52,7 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
 
 @dataclass(frozen=True)
 class VariableGroup:
-    """Library variables of one type that one call sets or reads: the type, and their indices among the variables of the block."""
+    """Library variables that one call sets or reads: their common type, and their indices among the variables of the block."""
 
     type_name: str
     places: tuple[int, ...]
@@ -198,7 +198,7 @@ lost:
   ret void
 }}
 """
-"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, takes its inputs and computes its
 outputs. After a failure the outputs are NaN, and the library is not called again."""
 
 

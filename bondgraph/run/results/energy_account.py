@@ -25,7 +25,7 @@ class IslandBalance:
     Parameters
     ----------
     domains : names of its domains.
-    unit : unit of its energies: "J", or another unit if effort times flow is not a power in W.
+    unit : unit of its energies; "J" if effort times flow is a power in W.
     elements : names of its storages, dissipators and sources.
     residual, in_play : as in `Ledger`, for these elements only.
     largest : largest |residual| over the run.

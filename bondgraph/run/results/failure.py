@@ -64,17 +64,8 @@ SLIDING_CURES = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why a run ended early; the results are valid up to that end.
-
-    Parameters
-    ----------
-    reason : the reason.
-    kind : kind of failure, such as "not finite" or "chattering".
-    time : time of the failure, s.
-    state : states at that time, by name.
-    suspect : suspected element or state; "" if there is none.
-    cures : remedies to try.
-    """
+    """Reason why a run ended early, with its kind, such as "not finite", its time, s, the states there by name, the suspected
+    element or state ("" if there is none), and remedies."""
 
     reason: str
     kind: str

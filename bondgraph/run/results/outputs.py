@@ -69,5 +69,4 @@ class Outputs:
         return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: all outputs, evaluated, without the code."""
         return {**self.__dict__, "_program": self._program.described(), "_computed": {}, "all": self.all}

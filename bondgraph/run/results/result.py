@@ -210,7 +210,6 @@ class Result:
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: all evaluated samples and the names, without the code."""
         evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
         return {**self.__dict__, **evaluated, "program": self.program.described()}
 

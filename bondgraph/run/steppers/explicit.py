@@ -75,7 +75,6 @@ class ExplicitTable(IntegratorTable):
 
 @functools.cache
 def method_of(tableau: Tableau) -> Method:
-    """Return the method of a tableau for the integration loop."""
     return Method(
         name=tableau.name,
         table=ExplicitTable,
@@ -121,7 +120,6 @@ def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None
 
 
 def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return the ratio of error to tolerance."""
     width, y, y_new, y_stage, k, tableau = c.width, c.y, c.y_new, c.y_stage, c.k, method.coefficients
     for s in unrolled(range(1, tableau.last)):
         # Rates do not depend on integrated powers.
@@ -225,7 +223,6 @@ def stiffness(c: ExplicitTable, h: float, method: Fixed) -> bool:
 
 
 def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
-    """Compute the sums of squares of the differences of rates, and of states, between the last stage and the end of the step."""
     y, y_new, y_stage, k, width, above, below = c.y, c.y_new, c.y_stage, c.k, c.width, 0.0, 0.0
     for i in range(c.n):
         scale = error_weight(c, i, abs(y[i]))

@@ -44,7 +44,7 @@ class SampleConsumer:
         self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._requested
         self._is_requested = np.isin(settings.times, since)
         self._all = bool(self._is_requested.all())
-        self._is_kept = _kept(program, self._is_requested)
+        self._is_kept = _kept_samples_mask(program, self._is_requested)
         self._search = SolutionCheck(program, settings.p, settings.rtol)
         self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
 
@@ -105,9 +105,7 @@ class SampleConsumer:
         return int(self._is_requested[:valid].sum())
 
 
-def _kept(program: Program, is_requested: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples to keep: a few of the requested samples, and those at which constraints and contacts are
-    checked."""
+def _kept_samples_mask(program: Program, is_requested: np.ndarray) -> np.ndarray:
     kept, requested = np.zeros(len(is_requested), dtype=bool), np.flatnonzero(is_requested)
     kept[requested[np.linspace(0, len(requested) - 1, KEPT_SAMPLES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):

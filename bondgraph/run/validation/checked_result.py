@@ -13,7 +13,6 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, find_rank_loss
 
 MIN_CHECKED = 501
-"""Minimum number of times at which constraints are checked."""
 
 MAX_CHECKED = 5000
 """Maximum number of times at which constraints are checked; longer results are checked with a stride."""
@@ -23,7 +22,6 @@ SAME_TIME = 1e-3
 
 
 def has_constraints(program: Program) -> bool:
-    """Return True if a run is checked for constraints that lose rank or contradict each other."""
     return program.closing is not None and bool(program.closing.owners)
 
 

@@ -34,8 +34,8 @@ _AT_ONCE = 2**20
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about the energy account of the island with the largest relative residual among those whose residuals far
-    exceed what rtol promises and are neither rounding errors nor small compared with the energy that changes form."""
+    """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
+    rtol promises and are more than rounding errors."""
     most, program = min(RTOL_FACTOR * rtol, MAX_RESIDUAL), result.program
     by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
     if by_hand or not ledger.relative_residual > most:
@@ -116,8 +116,6 @@ def _samples(result: Result) -> np.ndarray:
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the energy account of a result, `elements`, and the index at which the residual of their island, or of the whole
-    model without elements, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))

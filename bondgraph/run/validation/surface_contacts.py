@@ -125,7 +125,6 @@ def _focal_distances(result: Result) -> list[ValidityConcern]:
 
 
 def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
-    """Return the pose signals of a contact's bodies 1 and 2; `side` is the index of its body 1 in the group."""
     return group.poses if side == 0 else (group.poses[1], group.poses[0])
 
 

@@ -41,7 +41,7 @@ def collide(
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
     impact. Friction sticks after the impact if the impulse has stopped its slip.
 
-    Return None if the bounce is alone, or if the laws of storages make the problem nonlinear.
+    Return None if the bounce is alone, if no impulses are found, or if the laws of storages make the problem nonlinear.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -82,12 +82,13 @@ class Impact:
 
     Parameters
     ----------
-    indices, push, apart : for each scalar, its index in the table, sign of an impulse that pushes, sign of a flow that separates
-        (c,).
+    indices : index of each scalar in the table (c,).
+    push, apart : signs of an impulse that pushes and of a flow that separates, for each scalar (c,).
     cones : the problem.
     flow, restitution : separating flows before the impact, and restitutions (c,).
     part : largest fraction of the restitutions that gains no energy.
-    solution : impulses (c,); impulses : impulses of all scalars of the table.
+    solution : impulses of these scalars (c,).
+    impulses : impulses of all scalars of the table.
     """
 
     indices: np.ndarray
@@ -102,7 +103,7 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Solve for the impulses of the participants; return None if there are no participants."""
+    """Solve for the impulses of the participants; return None if no impulses are found."""
     table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
     rubbing = list(range(len(collisions.constraints), len(table.flow)))

@@ -1,9 +1,9 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
 The order, and the step size from the last two coefficients, are chosen as in A. Jorba, M. Zou, A software package for the
-numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. Few steps are rejected:
-steps whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the
-step.
+numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. A step is rejected only
+if it is too long, or if the rate at its end differs from the slope of its polynomial (the defect). The dense output is the
+polynomial of the step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from bondgraph.tape.taylor import order_for
 _WITHIN = 0.98
 """Fraction of the longest step that is used, because a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
-"""Largest ratio of a step's defect to the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
+"""Largest ratio of a step's defect, times its length, to the error weights; at order n, the defect is n + 1 times the error."""
 
 
 class TaylorTable(IntegratorTable):
@@ -114,7 +114,6 @@ def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
 
 
 def sum_up_with_slopes(c: TaylorTable, h: float, out: Disjoint, slopes: Disjoint) -> None:
-    """Compute the state a time h after the start of the step, and the derivative of the polynomial there."""
     width, y, coefficients = c.width, c.y, c.coefficients
     for i in range(width):
         total, part, slope = 0.0, 0.0, 0.0
