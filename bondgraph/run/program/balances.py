@@ -48,9 +48,9 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
         for index, path in enumerate(paths):
             members[components[path]][kind].append(index)
     return tuple(
-        Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(held), tuple(driven))
-        for number, (held, driven) in members.items()
-        if (held or driven) and (kinds := list(domains[number].values()))
+        Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(of_storages), tuple(of_powers))
+        for number, (of_storages, of_powers) in members.items()
+        if (of_storages or of_powers) and (kinds := list(domains[number].values()))
     )
 
 

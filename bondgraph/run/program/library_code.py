@@ -218,8 +218,8 @@ def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
             name = unit.names[place].replace("{", "{{").replace("}", "}}")
             what = f'cannot take {{value:.9g}} for "{name}", of type {group.type_name}'
             write.fail_if(outside, what, value=f"double {value}")
-        held = write.word(f"{kind.of_number} double {number} to {kind.word}") if kind.of_number else number
-        write.put(f"store {kind.word} {held}, ptr {write.word(_entry(values, kind.word, index))}")
+        converted = write.word(f"{kind.of_number} double {number} to {kind.word}") if kind.of_number else number
+        write.put(f"store {kind.word} {converted}, ptr {write.word(_entry(values, kind.word, index))}")
     _call(write, unit, "Set", group, word, values)
 
 
@@ -259,9 +259,11 @@ def _step(version: int, steps: int, faults: list[str]) -> _Writer:
     """Write code that does a step from the previous tick to this tick on the grid of the library, start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
-    there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
+    count = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
     following = write.word(f"fadd double {number}, 1.0")
-    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot continue from a time other than its own")
+    write.fail_if(
+        write.word(f"fcmp une double {count}, {following}"), "cannot continue from a state other than that of its last step"
+    )
     since = write.word(f"fmul double {write.word(f'fsub double {number}, 1.0')}, {period}")
     time = write.word(f"fadd double {write.field('start', 'double')}, {since}")
     arguments, flags = f"ptr {instance}, double {time}, double {period}", write.field("flags", "ptr")

@@ -104,7 +104,7 @@ def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitI
 
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
+    count = len(collisions.constraints) + sum(friction.dimension for friction in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
@@ -127,19 +127,19 @@ def _bouncing_contacts(
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
-    now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
+    now, soon = bound.guards(t, x, m), _guards_after(bound, t, x, m, step)
     near = history.zero(t, x, m) * max(1.0, options.tolerance / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
     # If the first contact touches without speed, the largest speed of the other contacts is used.
-    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
+    reference_speed = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.sequential else ():
-            speed = max(np.abs(table.flow[c]), scale[c] * meets)
+            speed = max(np.abs(table.flow[c]), scale[c] * reference_speed)
             if m[edges[index].slot] != edges[index].source or table.flows[c, c] == 0.0:
                 continue
             pushed = x + table.states[:, c] * speed / table.flows[c, c]
-            rise = (_soon(bound, t, pushed, m, step)[index] - soon[index]) / step
+            rise = (_guards_after(bound, t, pushed, m, step)[index] - soon[index]) / step
             if rise != 0.0 and now[index] >= -abs(rise) * options.tolerance * history.span - near[index]:
                 apart = -float(np.sign(rise))
                 out.append(Contact(c, apart * float(np.sign(table.flows[c, c])), apart, index, False))
@@ -153,9 +153,9 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
     for c, bounces in enumerate(collisions.bounces):
         slots = {edges[index].slot for index in bounces}
         for k, edge in enumerate(edges):
-            acts = table.guards[k, c]
-            if edge.slot in slots and edge.source == m[edge.slot] and acts != 0.0 and table.flows[c, c] != 0.0:
-                push = -float(np.sign(acts))
+            effect = table.guards[k, c]
+            if edge.slot in slots and edge.source == m[edge.slot] and effect != 0.0 and table.flows[c, c] != 0.0:
+                push = -float(np.sign(effect))
                 out.append(Contact(c, push, push * float(np.sign(table.flows[c, c])), k, True))
                 break
     return out
@@ -168,5 +168,5 @@ def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])
 
 
-def _soon(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
+def _guards_after(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
     return bound.guards(t + step, x + step * bound.rates(t, x, m), m)
