@@ -1,5 +1,5 @@
-"""Accumulation of events (Zeno behaviour): detection of chattering and of shrinking intervals between the events of a transition,
-and its replacement by a state of rest."""
+"""Accumulation of events (Zeno behaviour): chattering or shrinking intervals between the events of a transition, and the state of
+rest that replaces these events."""
 
 from __future__ import annotations
 

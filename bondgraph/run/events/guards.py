@@ -419,8 +419,8 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, and those that are zero within rounding error
-    and grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive now and after `probe` s, and those that are zero within rounding error and
+    grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.

@@ -105,7 +105,7 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """Prevent bounces whose state of rest transition `index` ends from firing again at this instant: their guards and the
+    """Prevent bounces from firing again at this instant if transition `index` ends their state of rest: their guards and the
     rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]

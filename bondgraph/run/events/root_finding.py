@@ -377,7 +377,7 @@ def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, st
 def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> None:
     """Find the first zero of guard i before the zero in `theta`; halve parts of the step in which the signs of the coefficients
     are inconclusive. The guard is a polynomial with coefficients `bernstein` of error `exact`, or, if `exact` is 0, interpolated
-    in each part. A guard that starts at zero, as after an event, is divided by the fraction."""
+    in each part. If the guard starts at zero, as after an event, this zero does not count."""
     end = smaller(c.theta[i], 1.0)
     low, width, parts, error = 0.0, 1.0, 0, exact
     while low < end and (exact > 0.0 or parts < _MOST_PARTS):

@@ -148,8 +148,8 @@ def find_starts(starts: Ints, by: Ints, count: int, n: int) -> None:
 
 
 def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, mark: int, count: int) -> int:
-    """Follow edges that begin `at` these positions, through states whose `seen` is not yet `mark`; append them after the `count`
-    states in `out`, in post-order, and return the new count."""
+    """Follow edges from `root`, with those of each state beginning `at` its position, through states that `seen` does not `mark`;
+    append these states in post-order to the `count` states in `out`, and return the new count."""
     seen, following, path = g.seen, g.following, g.path
     depth = visit(seen, following, path, at, root, mark, 0)
     while depth > 0:

@@ -350,7 +350,7 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     """Prepare to land again at the first time past a jump and return True; return False if the step has ended near enough to
-    the jump. A step that ends before the jump because of rounding is lengthened each time."""
+    the jump. A step that ends before the jump because of rounding is lengthened by more each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)

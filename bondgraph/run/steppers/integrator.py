@@ -67,7 +67,7 @@ class Page:
 
 
 class TablePage:
-    """Page of rows that machine code fills; when all are full, machine code calls the table's `drain`."""
+    """Page of rows that machine code fills; when all rows are full, machine code calls the table's `drain`."""
 
     def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler

@@ -61,8 +61,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run in counts since its start; `noisy` is the number of steps whose error weights were set by rounding errors
-    of the rates."""
+    """Cost of a run since its start, in counts and in seconds inside the integrator; `noisy` is the number of steps whose error
+    weights were set by rounding errors of the rates."""
 
     steps: int = 0
     rejected: int = 0
