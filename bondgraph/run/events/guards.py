@@ -38,7 +38,7 @@ CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
 """Ratio of a guard's rounding error after many steps to its rounding error at a point, as for a current that diodes block."""
-UNLIKE = 2.0**20
+MAX_ERROR_RATIO = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 
 
@@ -199,7 +199,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
     noise(s, t, x, sizes, now, 1, out)
     accumulate(s, out)
     for i in range(s.transitions):
-        out[i] = out[i] * UNLIKE
+        out[i] = out[i] * MAX_ERROR_RATIO
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:

@@ -38,11 +38,11 @@ _FIT = 2.0**-6
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
 is the shortest part of a step that is halved."""
-_MOST_PARTS = 96
+_MAX_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
-_STRAIGHT, _SURE = 8, 2
+_SLOPE_TRIALS, _PREDICTIONS = 8, 2
 _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
@@ -267,7 +267,7 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
         beyond = fm + (fm - fa) / (m - a) * (b - m)
         before = fm + (fm - fb) / (b - m) * (m - a)
         bounded = larger(beyond, before) < goal
-        sure = (sure_left and sure_right) or foretold >= _SURE
+        sure = (sure_left and sure_right) or foretold >= _PREDICTIONS
         flat = fm - smaller(fa, fb) <= fm * (-4.0 * EPSILON)
         if (sure and bounded) or flat or b - a < _NARROWEST:
             return 2.0
@@ -380,7 +380,7 @@ def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> Non
     in each part. If the guard starts at zero, as after an event, this zero does not count."""
     end = smaller(c.theta[i], 1.0)
     low, width, parts, error = 0.0, 1.0, 0, exact
-    while low < end and (exact > 0.0 or parts < _MOST_PARTS):
+    while low < end and (exact > 0.0 or parts < _MAX_PARTS):
         high = smaller(low + width, end)
         parts += 1
         if exact > 0.0:
@@ -468,7 +468,7 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
     c.jumps = c.steep[first] == 1 and is_jump(c, h, crossing, step)
     if c.jumps:
         return
-    for _ in range(_STRAIGHT):
+    for _ in range(_SLOPE_TRIALS):
         ahead = guard_at(c, h, crossing + reach, first, step)
         behind = guard_at(c, h, crossing - reach, first, step)
         c.slope = (ahead - behind) / (h * (2.0 * reach))

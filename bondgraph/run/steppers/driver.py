@@ -38,9 +38,9 @@ from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, i
 
 _EARLY_FRACTION = 1e-2
 """Fraction of a step; an event that is located before it counts only if its guard is at least halfway to zero there."""
-_TRUSTED = 0.05
+_MAX_CORRECTION = 0.05
 """Largest correction of a landing (a step to an event), as a fraction of its step."""
-_MOST_LANDINGS, _MOST_PUSHES = 3, 12
+_MAX_LANDINGS, _MAX_PUSHES = 3, 12
 """Maximum number of corrections of a landing, and of corrections that move a landing past a jump."""
 _DECAY_WINDOW = 2.0
 """Ratio of the times of successive inspections of decayed states."""
@@ -325,8 +325,8 @@ def land(c: IntegratorTable, method: Fixed) -> int:
     shift = value / slope
     size = abs(shift)
     is_distinct = size > 2.0 * EPSILON * (abs(t_new) + h)
-    near = size < _TRUSTED * h
-    if is_distinct and near and slope > 0.0 and not jumps and c.landings < _MOST_LANDINGS:
+    near = size < _MAX_CORRECTION * h
+    if is_distinct and near and slope > 0.0 and not jumps and c.landings < _MAX_LANDINGS:
         c.landings += 1
         c.landing = h - shift
         return Status.RETRY
@@ -354,8 +354,8 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
-    behind = value < 0.0 and shift > 0.0 and landings < _MOST_PUSHES
-    beyond = value >= 0.0 and shift < -2.0 * EPSILON * (abs(t_new) + h) and landings < _MOST_LANDINGS
+    behind = value < 0.0 and shift > 0.0 and landings < _MAX_PUSHES
+    beyond = value >= 0.0 and shift < -2.0 * EPSILON * (abs(t_new) + h) and landings < _MAX_LANDINGS
     if behind or beyond:
         c.landings += 1
         c.landing = h + (shift * (float(landings) + 1.0) if behind else shift)
@@ -380,7 +380,7 @@ def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> flo
     past = c.g[c.guard_count * (POINTS - 1) + c.first] >= 0.0
     near, far = 0.0, -1.0 * least if past else least
     while True:
-        if abs(far) > _TRUSTED * h:
+        if abs(far) > _MAX_CORRECTION * h:
             return 0.0
         if is_past(c, t_new, far, method) != past:
             break

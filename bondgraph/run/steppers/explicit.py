@@ -88,7 +88,7 @@ def method_of(tableau: Tableau) -> Method:
         dense=dense,
         cubic=hermite,
         stiffness=stiffness,
-        exported=(held_down,),
+        exported=(limited_by_stability,),
         coefficients=tableau,
     )
 
@@ -216,10 +216,10 @@ def is_far(c: ExplicitTable, h: float) -> bool:
 
 def stiffness(c: ExplicitTable, h: float, method: Fixed) -> bool:
     """Return True if stability has limited the step size for many steps (Hairer's test) and much of the run is still ahead."""
-    if is_far(c, h):  # otherwise `held_down` does not need the sums
+    if is_far(c, h):  # otherwise `limited_by_stability` does not need the sums
         compare_last_stages(c, method)
-        return held_down(c, h, c.sums[0], c.sums[1], method)
-    return held_down(c, h, 0.0, 0.0, method)
+        return limited_by_stability(c, h, c.sums[0], c.sums[1], method)
+    return limited_by_stability(c, h, 0.0, 0.0, method)
 
 
 def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
@@ -235,7 +235,7 @@ def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
     c.sums[1] = below
 
 
-def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
+def limited_by_stability(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
     """Test for stiffness by the sums of squares of the differences of rates (`above`) and states (`below`) between the last stage
     and the end of the step."""
     if h * h * above > below * method.coefficients.boundary**2 and is_far(c, h):

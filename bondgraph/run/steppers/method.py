@@ -33,7 +33,7 @@ class Method:
     cubic : (c, theta, h, out, method): write a cheap approximation of that state.
     stiffness : (c, h, method), for explicit methods: return True if the method should change.
     foresee : (c, h, error, method), for other methods: return `AT_HAND`, `DAMPED` or `NOT_AT_HAND`.
-    tempered : (c, length), inline: return the size of the next step after an accepted step whose error would allow `length`.
+    next_size : (c, length), inline: return the size of the next step after an accepted step whose error would allow `length`.
     exported : other functions with the argument `method` that are called by address.
     coefficients : data that its functions read.
     """
@@ -51,6 +51,6 @@ class Method:
     cubic: Callable[..., None]
     stiffness: Callable[..., bool] | None = None
     foresee: Callable[..., int] | None = None
-    tempered: Callable[[Any, float], float] | None = None
+    next_size: Callable[[Any, float], float] | None = None
     exported: tuple[Callable[..., Any], ...] = ()
     coefficients: Any = None

@@ -18,7 +18,7 @@ STALE = 100
 """Number of steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
-_ANOTHER = 1e3
+_RETRY_FACTOR = 1e3
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -96,7 +96,7 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
         if c.cornered:
             return Status.STEP_TOO_SMALL if is_finite else Status.NOT_FINITE
         c.cornered = True
-        c.h = c.h * _ANOTHER
+        c.h = c.h * _RETRY_FACTOR
         c.rejections_since_test = c.rejections_before_test
     if c.rejections_since_test >= c.rejections_before_test:
         c.rejections_since_test = 0
@@ -126,8 +126,8 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
     """Return the next step size, given the `error` of the accepted step relative to the tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
-    if method.tempered is not None:
-        length = method.tempered(c, length)
+    if method.next_size is not None:
+        length = method.next_size(c, length)
     return larger(c.h, length) if c.is_last else length
 
 

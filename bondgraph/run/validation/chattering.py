@@ -22,8 +22,8 @@ from bondgraph.run.results.failure import SLIDING_CURES
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
 are shorter by the factor _RATIO."""
-_MOST_STEPS, _CROSSINGS = 16_384, 4
-"""A walk ends after _MOST_STEPS steps or after _CROSSINGS crossings."""
+_MAX_STEPS, _CROSSINGS = 16_384, 4
+"""A walk ends after _MAX_STEPS steps or after _CROSSINGS crossings."""
 _JUMP, _ALIKE = 0.1, 0.5
 """A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
 _ALIKE of the largest."""
@@ -136,7 +136,7 @@ def _crossings(
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None
-    for number in range(1, _MOST_STEPS + 1):
+    for number in range(1, _MAX_STEPS + 1):
         x_next = x + step * rates
         next_rates = bound.rates(t + number * step, x_next, m)
         if not np.isfinite(next_rates).all():

@@ -31,13 +31,13 @@ LAST = 1
 POINTS = len(table.NODES)
 TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
-_GENTLE = 0.03
+_ITERATION_ERROR = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
-_SLOW = 0.99
-"""Ratio of successive corrections above which an iteration does not converge, unless the corrections are small (`_ROUGH`)."""
-_ROUGH = 0.03
+_SLOWEST_CONVERGENCE = 0.99
+"""Ratio of successive corrections above which an iteration does not converge, unless they are below `_ROUNDING_CORRECTION`."""
+_ROUNDING_CORRECTION = 0.03
 """Size, as a fraction of the tolerance, below which a correction is rounding error."""
-_CARE = 0.8
+_REMAINING_POWER = 0.8
 """Power of the previous step's `remaining` that is the first estimate of `remaining` for this step."""
 _COUPLING = table.TURN / table.PAIR
 
@@ -183,8 +183,8 @@ def correct(c: RadauTable, h: float) -> float:
 def converges(c: RadauTable, h: float) -> bool:
     """Solve for the stages by the simplified Newton iteration; return True if it converges."""
     n, y, argument, z, before = c.n, c.y, c.y_stage, c.z, 0.0
-    allowed = larger(10.0 * EPSILON / c.rtol, smaller(_GENTLE, sqrt(c.rtol)))
-    c.remaining = power(larger(c.remaining, EPSILON), _CARE)
+    allowed = larger(10.0 * EPSILON / c.rtol, smaller(_ITERATION_ERROR, sqrt(c.rtol)))
+    c.remaining = power(larger(c.remaining, EPSILON), _REMAINING_POWER)
     c.contraction = 0.0
     for done in range(MAX_ITERATIONS):
         c.iterations = done + 1
@@ -198,13 +198,13 @@ def converges(c: RadauTable, h: float) -> bool:
         if done > 0:
             theta = size / before
             c.contraction = theta if done == 1 else sqrt(theta * c.contraction)
-            if not theta < _SLOW:
-                return size <= _ROUGH
+            if not theta < _SLOWEST_CONVERGENCE:
+                return size <= _ROUNDING_CORRECTION
             c.remaining = theta / (1.0 - theta)
         if c.remaining * size <= allowed or size == 0.0:
             return True
         before = size
-    return before <= _ROUGH
+    return before <= _ROUNDING_CORRECTION
 
 
 def filtered(c: RadauTable, h: float, k: Reals) -> float:

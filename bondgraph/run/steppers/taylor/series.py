@@ -28,9 +28,9 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, er
 from bondgraph.run.steppers.step_control import GROW
 from bondgraph.tape.taylor import order_for
 
-_WITHIN = 0.98
+_USED_FRACTION = 0.98
 """Fraction of the longest step that is used, because a step that ends at the horizon may be slightly longer."""
-_MOST_DEFECT = 100.0
+_MAX_DEFECT = 100.0
 """Largest ratio of a step's defect, times its length, to the error weights; at order n, the defect is n + 1 times the error."""
 
 
@@ -89,19 +89,19 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     derivative(c, t_new, c.y_new, rates, True)
     for i in range(c.width):
         slopes[i] = (slopes[i] - rates[i]) * h
-    excess = size_over_weights(c, slopes) / _MOST_DEFECT
+    excess = size_over_weights(c, slopes) / _MAX_DEFECT
     return ratio if excess <= 1.0 else exponential(logarithm(excess) / float(c.order))  # NaN stays NaN
 
 
-def tempered(c: TaylorTable, length: float) -> float:
+def next_size(c: TaylorTable, length: float) -> float:
     """Return the size of the next step from the coefficients at its start. If the coefficients rise, as near a point where all
     are zero, they overestimate the step, so its growth is limited."""
     if c.is_last:
         return length
     expand_here(c)
     if c.rising:
-        return smaller(c.longest * _WITHIN, c.trial * GROW)
-    return c.longest * _WITHIN if c.longest > 0.0 else length
+        return smaller(c.longest * _USED_FRACTION, c.trial * GROW)
+    return c.longest * _USED_FRACTION if c.longest > 0.0 else length
 
 
 def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
@@ -155,7 +155,7 @@ TAYLOR = Method(
     dense=dense,
     cubic=look_inside,
     stiffness=never_stiff,
-    tempered=tempered,
+    next_size=next_size,
 )
 
 
