@@ -67,8 +67,6 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the square root of the smallest eigenvalue reaches zero: between two samples, or where extrapolations from both
-    sides meet; with `arrival`, extrapolate only from the side of arrival."""
     measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples
     for k in _suspects(t.tolist(), roots.tolist(), arrival):

@@ -162,7 +162,6 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Return True if a touching contact does not separate, within rounding error of the speed of the `first` contact."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])
