@@ -23,6 +23,7 @@ from screwbond.models import (
     contact,
     force,
     ground,
+    parts,
     point_spring,
     read_scenario,
     rigid_body,
@@ -31,7 +32,6 @@ from screwbond.models import (
 )
 from screwbond.models.chains import Chain, Link, chain_graph
 from screwbond.models.joints import attach_joint, joint_graph
-from screwbond.models.parts import chemical
 from screwbond.models.pictures import Page, Scene, Solid, page, scene_of
 
 from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model, simulate
@@ -314,7 +314,7 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def test_reactions_open_with_amounts() -> None:
-    network = chemical.network("enzyme", "E + S <-> ES : 1 1\nES <-> E + P : 1 1", {"E": 1.0, "S": 2.0})
+    network = parts.chemical.network("enzyme", "E + S <-> ES : 1 1\nES <-> E + P : 1 1", {"E": 1.0, "S": 2.0})
     data = data_of(page(simulate(network, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == [f"amounts.{species}" for species in ("E", "S", "ES", "P")]
 
