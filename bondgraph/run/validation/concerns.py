@@ -1,4 +1,4 @@
-"""Check of the energy account of a finished run: the run cannot be trusted if the balance of an island does not close.
+"""Check of the energy balance of a finished run: the run cannot be trusted if the balance of an island does not close.
 
 The account of a valid run closes to within `RTOL_FACTOR` times its rtol. On the project's models, it closes to within 200 times
 rtol for every method, and to within rtol for dop853.
