@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from screws.calls.annotations import accepts, described, resolved, shape_of
+from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own
 from screws.names import similar_names
 from screws.numeric_arguments import shown
@@ -26,10 +26,10 @@ def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
     E317 : unknown, repeated or missing arguments.
-    E150 : values whose type differs from the annotation, if Python has raised an error.
+    E150 : values whose type differs from the annotation, if Python has raised an error; in `screws` also arrays of another shape.
     """
     module = sys.modules[package]
-    for name in module.__all__:
+    for name in getattr(module, "__all__", None) or _defined(module):
         value = vars(module).get(name)
         if isinstance(value, FunctionType) and not hasattr(value, "explains_calls"):
             explaining = _explaining(value)
@@ -42,24 +42,45 @@ def check_calls(package: str) -> None:
                     setattr(value, key, _explaining(method))
 
 
+def _defined(module: Any) -> list[str]:
+    """Return the names of the public functions that a module defines."""
+    functions = [name for name, value in vars(module).items() if isinstance(value, FunctionType) and not name.startswith("_")]
+    return [name for name in functions if inspect.unwrap(vars(module)[name]).__module__ == module.__name__]
+
+
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to explain Python's errors to callers outside this project."""
+    """Wrap a function to explain Python's errors, and wrong shapes of geometry, to callers outside this project."""
+    geometric = function.__module__.partition(".")[0] == "screws"
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
         try:
-            return function(*arguments, **keywords)
-        except ScrewbondError:
-            raise
+            result = function(*arguments, **keywords)
         except Exception as error:
+            if isinstance(error, ScrewbondError) and not isinstance(error, AttributeError):
+                raise
             caller = sys._getframe(1).f_globals.get("__name__", "")
             explained = None if is_own(caller) else explanation(function, arguments, keywords)
             if explained is None:
                 raise
             raise explained from error
+        if geometric and not is_own(sys._getframe(1).f_globals.get("__name__", "")):
+            shapes = _shapes(function)
+            named = [*zip(shapes, arguments, strict=False), *keywords.items()]
+            misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)
+            if misshapen and (explained := explanation(function, arguments, keywords)) is not None:
+                raise explained
+        return result
 
     call.explains_calls = True  # type: ignore[attr-defined]
     return call
+
+
+@functools.cache
+def _shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Return the allowed shapes of each argument of a function, () if it allows others."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: shapes_of(resolved(each.annotation, function)) for each in parameters}
 
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
@@ -81,13 +102,14 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         if {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif (shape := shape_of(annotation)) is not None and (actual := _shape(value)) != shape:
+        elif (shapes := shapes_of(annotation)) and (actual := _shape(value)) not in shapes:
             wrong.append(f"`{key}` cannot be {f'of shape {actual}' if actual else shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif shape and isinstance(value, (list, tuple)) and len(shape) > 1:
-            lists.append(key)
+        elif shapes and not isinstance(value, np.ndarray) and len(actual) > 1:
+            lists.append((key, type(value).__name__))
     if lists and not wrong:
-        wrong, cures = [f"`{key}` cannot be a list" for key in lists], [f"{key}=np.array({key})" for key in lists]
+        wrong = [f"`{key}` cannot be a {kind}" for key, kind in lists]
+        cures = [f"{key}=np.array({key})" for key, _ in lists]
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
 
 
