@@ -20,6 +20,7 @@ from bondgraph.analysis.transfer import (
 )
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import refused
 from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
@@ -164,6 +165,8 @@ class Linear:
         """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; for a sampled
         system, with exp(j omega period) instead of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
+        if s.ndim > 1:
+            raise refused("omega", omega, "angular frequencies, rad/s, in one list", "omega=[0.1, 1.0, 10.0]", self.name)
         return self.at(s if self.period is None else np.exp(s * self.period))
 
     def at(self, s: Any) -> np.ndarray:

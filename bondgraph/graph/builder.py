@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, Unpack
 from bondgraph.checks import check_model
 from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
-from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal, unknown_name
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
@@ -23,7 +23,6 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, PortRef, remember_description
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
-from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
 from screws.names import answer_old_names
@@ -191,6 +190,8 @@ class Graph(Draft):
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
             if isinstance(part, Graph):
+                if part is self and isinstance(end, PortRef):
+                    raise _own_port(self, end.name)
                 if part is self or (self.is_inside and self in _nested(part)):
                     raise _contains_itself(self, part)
                 part.is_inside = True
@@ -415,6 +416,12 @@ def _nested(graph: Graph) -> Iterator[Graph]:
     while waiting:
         yield (inner := waiting.pop())
         waiting.extend(part for part in inner.parts.values() if isinstance(part, Graph))
+
+
+def _own_port(graph: Graph, name: str) -> ModelError:
+    title = f'"{graph.name}" cannot connect its own port "{name}": `port` serves the graph around it'
+    cure = f'graph["{name}"], the part of this name' if name in graph else "the element behind the port"
+    return refusal("E114", title, cure, about=graph.name)
 
 
 def _contains_itself(graph: Graph, part: Graph) -> ModelError:

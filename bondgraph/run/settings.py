@@ -114,7 +114,8 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     else:
         values = numbers(argument, code, meaning).ravel()
     if values.size != length:
-        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}")
+        cures = (f"{length} {meaning}, in the order of `prepared.start_values()`",)
+        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}", cures=cures)
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
@@ -260,6 +261,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
+        cures = cures or (f'{what}="{allowed[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
@@ -270,6 +272,13 @@ def positive(what: str, argument: object) -> float:
     if not value > 0.0:
         raise _refuse("E306", f"{what} = {argument} is not positive", cures=(f"a positive {what}",))
     return value
+
+
+def flag(what: str, argument: object) -> bool:
+    """Return a setting that is True or False; raise E306 otherwise."""
+    if not isinstance(argument, (bool, int, np.bool_)) or argument not in (True, False):
+        raise _refuse("E306", f"{what} = {_shown(argument)} is neither True nor False", cures=(f"{what}=True",))
+    return bool(argument)
 
 
 def count(what: str, argument: object) -> int:

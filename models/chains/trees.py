@@ -21,7 +21,7 @@ from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
 from screws.joints import Joint
 from screws.names import answer_old_names, similar_names
-from screws.numeric_arguments import fixed_floats, floats, real
+from screws.numeric_arguments import fixed_floats, floats, holds_numbers, real
 from screws.poses import is_pose
 from screws.rotations import tilde
 
@@ -199,9 +199,9 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats; if that fails, return nan, which the checks refuse."""
+    """Return a value as floats; nan, which the checks refuse, for anything but numbers."""
     try:
-        return np.asarray(value, dtype=float)
+        return np.asarray(value if holds_numbers(np.asarray(value)) else np.nan, dtype=float)
     except (TypeError, ValueError):
         return np.array(np.nan)
 

@@ -218,9 +218,9 @@ def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     return to_B
 
 
-def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
-    """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals."""
-    connect_bodies(graph, part, {"a": a, "b": b})
+def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Graph:
+    """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals. Return the graph."""
+    return connect_bodies(graph, part, {"a": a, "b": b})
 
 
 def spring_of_signal(

@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from screws.errors import CallError, ScrewbondError, is_own
 from screws.names import similar_names
 from screws.numeric_arguments import shown
 
+T = TypeVar("T")
+_OTHER_WORDS = dict.fromkeys(("orientation", "rotation", "rpy", "euler", "quat"), "quaternion")
+_OTHER_WORDS |= dict.fromkeys(("com", "ipos", "cog"), "centre_of_mass") | dict.fromkeys(("pos", "xyz", "origin"), "position")
+_OTHER_WORDS |= dict.fromkeys(("omega", "w"), "angular_velocity") | dict.fromkeys(("diaginertia", "moments"), "inertia")
+_OTHER_WORDS |= {"color": "visual", "colour": "visual", "geom": "shape", "geometry": "shape"}
+"""Keyword in other programs -> keyword of the same meaning."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -36,10 +42,16 @@ def check_calls(package: str) -> None:
             for home in (module, sys.modules[value.__module__]):  # pickle finds a function by its own module
                 setattr(home, name, explaining)
         elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
-            for key, method in list(vars(value).items()):
-                public = key == "__init__" or not key.startswith("_")
-                if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
-                    setattr(value, key, _explaining(method))
+            explain_methods(value)
+
+
+def explain_methods(kind: type[T]) -> type[T]:
+    """Make the public methods of a class explain failed calls, as `check_calls` does; return the class."""
+    for key, method in list(vars(kind).items()):
+        public = key in ("__init__", "__call__") or not key.startswith("_")
+        if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
+            setattr(kind, key, _explaining(method))
+    return kind
 
 
 def _defined(module: Any) -> list[str]:
@@ -90,7 +102,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
     is_method = "." in qualified
-    name = qualified.removesuffix(".__init__").rpartition(".")[2]
+    name = qualified.removesuffix(".__init__").removesuffix(".__call__").rpartition(".")[2]
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
@@ -138,9 +150,22 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
     return CallError("E317", f"{name}() lacks {', '.join(missing)}", form)
 
 
+def misfit(function: Callable[..., Any], *arguments: Any) -> str:
+    """Return why a function of the user cannot be called with these arguments; "" if it can, or if it has no signature."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        return str(error)
+    except ValueError:
+        return ""
+    return ""
+
+
 def unknown_argument(function: str, word: str, names: Iterable[str], law: str = "") -> CallError:
-    """Return the error of an unknown keyword; its cure is a similar keyword, else `law`, else to leave out the keyword."""
-    near = similar_names(word, names := list(names), most=1)
+    """Return the error of an unknown keyword; its cure is a keyword of the same meaning or a similar one, else `law`, else to
+    leave out the keyword."""
+    names, other = list(names), _OTHER_WORDS.get(word.lower(), "")
+    near = [other] if other in names else similar_names(word, names, most=1)
     listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

@@ -174,7 +174,7 @@ WRONG = {
         lambda: cart(Se("s", lambda y: y, signals=["g.y"])).add(signals.gain("g", "spring.q", 1.0)).freeze(),
     ),
     "an element for a signal": Wrong(
-        lambda: signals.gain("g", C("c", stiffness=1.0), 1.0), ("E150", "'c'", "c.flow"), lambda: signals.gain("g", "c.flow", 1.0)
+        lambda: signals.gain("g", C("c", stiffness=1.0), 1.0), ("E150", '"c"', "c.flow"), lambda: signals.gain("g", "c.flow", 1.0)
     ),
     "a third bond at a resistor": Wrong(
         lambda: (g := cart()).connect(J1("w"), g["damper"]).freeze(),

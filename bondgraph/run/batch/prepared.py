@@ -237,8 +237,11 @@ class PreparedProgram:
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run once, without checks or warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). A run
-        that machine code cannot finish is repeated by `ended`, which is slower."""
+        """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,); only their lengths
+        are checked (E305). A run that machine code cannot finish is repeated by `ended`, which is slower."""
+        program = self.program
+        if p.size != program.parameters or x0.size != program.states or m0.size != program.modes:
+            self.numbers(x0, p, m0)
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -331,4 +334,5 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
-    return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)
+    progress, strict = (checks.flag(what, all_settings[what]) for what in ("progress", "strict"))
+    return PreparedProgram(program, checked, choice, wanted, progress, strict, keeping)

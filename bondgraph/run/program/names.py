@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
+from bondgraph.errors import UnknownName, unknown_name
 from bondgraph.model.units import spread
 from bondgraph.output.short_repr import short_repr
-from bondgraph.output.tables import UnknownName, unknown_name
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

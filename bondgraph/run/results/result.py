@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import refusal
+from bondgraph.errors import refusal, unknown_name
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
-from bondgraph.output.tables import labels_of, unknown_name
+from bondgraph.output.tables import labels_of
 from bondgraph.run.accuracy.table import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
@@ -216,6 +216,8 @@ class Result:
         """Return a quantity just before and just after one event (or the event of this number), (*shape) each."""
         if isinstance(event, int):
             number: int | None = event
+            if not -len(self.events) <= event < len(self.events):
+                raise unknown_name("event", event, [str(number) for number in range(len(self.events))])
         elif (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
