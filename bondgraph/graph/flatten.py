@@ -176,9 +176,12 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
 
 def _unknown(reference: str, user: str, place: Place | None, names: Iterable[str]) -> Problem:
     near = similar_names(reference, names, most=3)
-    title = f'{user} reads the signal "{reference}", which does not exist'
+    title, cure = f'{user} reads the signal "{reference}"', "name a state, an effort or flow, or an output as <element>.<signal>"
+    if reference.endswith(".mode"):
+        name = reference.removesuffix(".mode")
+        title, cure = f'{user} follows the automaton "{name}"', f'graph.add_automaton(Automaton("{name}", ...))'
     details = (f"similar names: {', '.join(near)}",) if near else ()
-    return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
+    return Problem("E106", f"{title}, which does not exist", details, (place,), (cure,))
 
 
 @dataclass(frozen=True)

@@ -85,9 +85,13 @@ class OdeFunctions:
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
         """Return the functions after the event with this number at the time t, s, and the state x (n,), in the new modes and with
-        the state after the reset as `start`. Other events due at that instant are not handled."""
+        the state after the reset as `start`. Other events due at that instant are not handled.
+        Raises `RunError` E305 for an unknown number."""
+        if event not in range(len(self.event_names)):
+            known = ", ".join(f"{k} ({name})" for k, name in enumerate(self.event_names[:8])) or "none: no transition can fire"
+            raise RunError(Problem("E305", f"there is no event {event}", (), (caller_place(),), (f"one of the events: {known}",)))
         bound, edge = self._bound, self._bound.program.transitions[event]
-        x, modes = np.asarray(x, dtype=float), self.modes.copy()
+        x, modes = self._state(x), self.modes.copy()
         modes[edge.slot] = float(edge.target)
         return _functions(bound.program, t, bound.reset(event, t, x, self.modes), self.parameters, modes, self.sparse)
 

@@ -127,7 +127,8 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     """Return the start and the end as floats; raise E301 unless they form an interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
+        cure = "a finite t_end" if math.isfinite(start) else "a finite t_start"
+        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=(cure,))
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("increase t_end",))
     if end - start < MIN_SPAN:

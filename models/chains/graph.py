@@ -390,7 +390,8 @@ def chain_graph(
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):
         title = f"{tree!r} ({type(tree).__name__}) is not a tree of links"
-        raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
+        cure = "robot.tree" if isinstance(getattr(tree, "tree", None), Tree) else "Tree(name, links), Chain(name, links)"
+        raise refusal("E450", title, cure, about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
     if n:  # `problems_of` refuses a tree that does not move

@@ -63,9 +63,14 @@ def _defined(module: Any) -> list[str]:
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function to explain Python's errors, and wrong shapes of geometry, to callers outside this project."""
     geometric = function.__module__.partition(".")[0] == "screws"
+    flags = tuple(name for name, annotation in function.__annotations__.items() if annotation in ("bool", bool))
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
+        for name in flags:  # text is True for Python, even "no"
+            if isinstance(keywords.get(name), str) and not is_own(sys._getframe(1).f_globals.get("__name__", "")):
+                title = f"{function.__name__}(): `{name}` cannot be {keywords[name]!r}"
+                raise CallError("E150", title, f"{name}=True or {name}=False")
         try:
             result = function(*arguments, **keywords)
         except Exception as error:
@@ -111,7 +116,11 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
-        if {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            others = [each for each in value if not accepts(each, annotation)]
+            wrong += [f"an argument cannot be {shown(each)}" for each in others[:1]]
+            cures += [f"{described(annotation)} instead"] * bool(others)
+        elif {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
         elif (shapes := shapes_of(annotation)) and (actual := _shape(value)) not in shapes:

@@ -11,6 +11,8 @@ import sympy
 from scipy.stats import norm
 from screwbond.models.chains import BodyInertia, ball_inertia, body_jacobian, chain_graph, cylinder_inertia, mass_matrix
 from screwbond.models.control import limited_drive
+from screwbond.models.motion import quintic, sequence
+from screwbond.models.robots import read_urdf
 
 import screwbond as sb
 from bondgraph import J1, Block, C, Graph, R, Se, Transition, signals, sweep
@@ -18,7 +20,7 @@ from bondgraph.analysis import differentiate, operating_point
 from bondgraph.estimation import Experiment, estimate, run_sensitivities, uncertainty
 from bondgraph.export import explain
 from screws import plane, sphere
-from tests.front_door.wrong import Wrong, arm, ball, cart, is_refused, model, run, simulate
+from tests.front_door.wrong import Wrong, arm, ball, cart, is_refused, model, robot_file, run, simulate
 
 TIMES, VALUES = [0.1, 0.2], [0.0, 0.001]
 
@@ -63,6 +65,11 @@ def ran(swapped: bool) -> Any:
     prepared = model().prepare_run(0.1, progress=False)
     x, p, m = prepared.start_values()
     return prepared.run(x, p, m) if swapped else prepared.run(p, x, m)
+
+
+def on_a_line(point: Any) -> Any:
+    disc = sb.planar_body("disc", mass=1.0, inertia=1.0)
+    return sb.attach_planar_contact(Graph("g").add(disc), "touch", (disc, point), (None, (0.0, 1.0), 0.0))
 
 
 def spread(values: Any) -> Any:
@@ -114,6 +121,33 @@ WRONG = {
     ),
     "free parameters by value": Wrong(
         lambda: rest(free={"push.value": 1.0}), ("E150", "`free`"), lambda: rest(free=["push.value"], targets={"spring.q": 0.0})
+    ),
+    "a value by mode of no automaton": Wrong(
+        lambda: cart(R("brake", sb.by_mode("relay", {"on": 1.0}))).freeze(),
+        ("E106", 'follows the automaton "relay"', "add_automaton"),
+        lambda: (
+            cart(R("brake", sb.by_mode("relay", {"on": 1.0}))).add_automaton(sb.Automaton("relay", ("on",), "on", [])).freeze()
+        ),
+    ),
+    "text for True": Wrong(
+        lambda: R("r", 1.0, heat="no"), ("E150", "`heat` cannot be 'no'", "heat=False"), lambda: R("r", 1.0, heat=False)
+    ),
+    "a movie without frames": Wrong(
+        lambda: sb.movie(run(), "run.mp4", fps=0), ("E150", "`fps`", "fps=30"), lambda: run().plot("spring.q")
+    ),
+    "a sequence of numbers": Wrong(
+        lambda: sequence(1, 2), ("E150", "cannot be 1", "a Motion"), lambda: sequence(quintic(0.0, 1.0, 0.0, 1.0))
+    ),
+    "a robot for its tree": Wrong(
+        lambda: chain_graph(read_urdf(robot_file())), ("E450", "robot.tree"), lambda: chain_graph(read_urdf(robot_file()).tree)
+    ),
+    "the names of bodies in a contact": Wrong(
+        lambda: sb.contact("touch", "floor", "ball", normal_stiffness=1e4),
+        ("E458", "'floor'", "rigid_body"),
+        lambda: touching(swapped=False),
+    ),
+    "a point in space of a body in a plane": Wrong(
+        lambda: on_a_line((0.0, 0.0, 0.0)), ("E503", '"touch"', "two finite numbers"), lambda: on_a_line((0.0, 0.0))
     ),
     # signals
     "an unknown kind of a table": Wrong(
@@ -278,10 +312,11 @@ def test_a_wrong_value_is_refused_and_its_advice_works(name: str, tmp_path: Path
 
 
 def test_names_of_a_result_that_do_not_exist() -> None:
-    for wrong, words in ((lambda: run().at_event(0, "spring.q"), 'no event "0"'), (lambda: run().final["mass.v"], "mass.p")):
-        with pytest.raises(KeyError, match="E318") as error:
+    for wrong in (lambda: run().at_event(0, "spring.q"), lambda: run().events[0], lambda: run().events[-1]):
+        with pytest.raises(IndexError, match=r"E318 there is no event .*: this run has 0"):
             wrong()
-        assert words in str(error.value)
+    with pytest.raises(KeyError, match=r"E318 .*mass\.p"):
+        run().final["mass.v"]
 
 
 def test_equal_problems_are_told_once_and_many_are_counted() -> None:

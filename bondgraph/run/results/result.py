@@ -214,11 +214,8 @@ class Result:
 
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a quantity just before and just after one event (or the event of this number), (*shape) each."""
-        if isinstance(event, int):
-            number: int | None = event
-            if not -len(self.events) <= event < len(self.events):
-                raise unknown_name("event", event, [str(number) for number in range(len(self.events))])
-        elif (number := self.events.index_of(event)) is None:
+        event = self.events[event] if isinstance(event, int) else event
+        if (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
         return before[number], after[number]
