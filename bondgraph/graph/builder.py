@@ -444,6 +444,9 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         cures = "graph.add(*parts)", "graph.connect(part, a).connect(part, b) for a bond to each"
         return refusal("E100", title, *cures, about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of an element, or a nested Graph"
+    if hasattr(part, "to_tf") or hasattr(part, "num") or (hasattr(part, "A") and hasattr(part, "B")):
+        kind = "state_space" if hasattr(part, "A") else "transfer_function"
+        cure = f'signals.{kind}("plant", "<path of its input>", system), a block with this system'
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 

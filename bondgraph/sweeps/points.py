@@ -106,7 +106,7 @@ def _checked(kind: str, *numbers: Any) -> Drawn:
     if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, numbers))
         why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
-        raise refusal("E368", f"{kind}({shown}) is not a distribution", about=kind, why=why)
+        raise refusal("E368", f"{kind}({shown}) is not a distribution", f"{kind}(1.0, 2.0), for example", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
 
 

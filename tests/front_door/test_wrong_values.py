@@ -132,9 +132,6 @@ WRONG = {
     "text for True": Wrong(
         lambda: R("r", 1.0, heat="no"), ("E150", "`heat` cannot be 'no'", "heat=False"), lambda: R("r", 1.0, heat=False)
     ),
-    "a movie without frames": Wrong(
-        lambda: sb.movie(run(), "run.mp4", fps=0), ("E150", "`fps`", "fps=30"), lambda: run().plot("spring.q")
-    ),
     "a sequence of numbers": Wrong(
         lambda: sequence(1, 2), ("E150", "cannot be 1", "a Motion"), lambda: sequence(quintic(0.0, 1.0, 0.0, 1.0))
     ),
@@ -148,6 +145,11 @@ WRONG = {
     ),
     "a point in space of a body in a plane": Wrong(
         lambda: on_a_line((0.0, 0.0, 0.0)), ("E503", '"touch"', "two finite numbers"), lambda: on_a_line((0.0, 0.0))
+    ),
+    "a linear system in a graph": Wrong(
+        lambda: cart().add(model().linearise("gain.y", "spring.q")),
+        ("E100", "signals.state_space("),
+        lambda: cart().add(signals.state_space("plant", "gain.y", model().linearise("gain.y", "spring.q"))),
     ),
     # signals
     "an unknown kind of a table": Wrong(
@@ -276,6 +278,16 @@ WRONG = {
         lambda: model().linearise("gain.y", "spring.q").frequency_response([[1.0, 2.0]]),
         ("E150", "`omega`", "one list"),
         lambda: model().linearise("gain.y", "spring.q").frequency_response([0.1, 1.0, 10.0]),
+    ),
+    "negative frequencies of a plot": Wrong(
+        lambda: model().linearise("gain.y", "spring.q").bode(omega=[-1.0, 1.0]),
+        ("E150", "`omega`", "positive"),
+        lambda: model().linearise("gain.y", "spring.q").frequency_response([-1.0, 1.0]),
+    ),
+    "a complex frequency as text": Wrong(
+        lambda: model().linearise("gain.y", "spring.q").at("x"),
+        ("E150", "`s`", "1j"),
+        lambda: model().linearise("gain.y", "spring.q").at([1j, 10j]),
     ),
     "a family of distributions": Wrong(
         lambda: spread(norm), ("E361", '"spring.stiffness"', "scipy.stats.norm(50.0, 2.0)"), lambda: spread(norm(50.0, 2.0))
