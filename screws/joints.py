@@ -229,7 +229,8 @@ def _direction(name: str, axis: Vector3) -> np.ndarray:
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:
-        title = f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction'
+        defect = "not three finite numbers" if a is None else "which has no direction"
+        title = f'an axis of joint "{name}" is {shown(axis)}, {defect}'
         raise GeometryError("G132", title, "three finite numbers, not all zero")
     return a / length
 

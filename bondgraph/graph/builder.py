@@ -116,7 +116,8 @@ class Graph(Draft):
                 places = (existing.place, part.place)
                 self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
             elif existing is None and not is_name(part.name):
-                details = ("a dot separates a part from its contents, a colon a bond from its variables",)
+                marks = "a dot separates a part from its contents, a colon a bond from its variables"
+                details = (marks if part.name.strip() else "it is empty",)
                 cures = ("a name of letters, digits, spaces or underscores",)
                 title = f'"{part.name}" is not a valid name for a part'
                 self.problems.append(Problem("E102", title, details, (part.place,), cures))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc as abc
 import inspect
+import math
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -88,11 +89,12 @@ def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
-    """Return True for an array, list or tuple that has none of the shapes; a list is checked along its first axis."""
+    """Return True for an array, list or tuple that has none of the shapes; a list is checked along its first axis, a matrix of
+    another package by its number of entries."""
     if isinstance(value, np.ndarray):
         return value.shape not in shapes
     if not isinstance(value, (list, tuple)):
-        return False
+        return isinstance(getattr(value, "shape", None), tuple) and math.prod(value.shape) not in map(math.prod, shapes)
     fitting = [shape for shape in shapes if shape[0] == len(value)]
     nested = any(isinstance(entry, (list, tuple, np.ndarray)) and _ndim(entry) for entry in value)
     return not any(nested == (len(shape) > 1) for shape in fitting)

@@ -112,7 +112,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
         return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
-    wrong, cures, lists = [], [], []
+    wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
@@ -126,9 +126,13 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         elif (shapes := shapes_of(annotation)) and (actual := _shape(value)) not in shapes:
             wrong.append(f"`{key}` cannot be {f'of shape {actual}' if actual else shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif shapes and not isinstance(value, np.ndarray) and len(actual) > 1:
+        elif shapes and type(value) is not np.ndarray and len(actual) > 1:
             lists.append((key, type(value).__name__))
-    if lists and not wrong:
+        elif annotation is Any and isinstance(value, str) and function.__module__.startswith("screws."):
+            texts.append((key, value))
+    if texts and not (wrong or lists):
+        wrong, cures = [f"`{key}` cannot be {text!r}" for key, text in texts], [f"{key}=<a number>" for key, _ in texts]
+    elif lists and not wrong:
         wrong = [f"`{key}` cannot be a {kind}" for key, kind in lists]
         cures = [f"{key}=np.array({key})" for key, _ in lists]
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None

@@ -3,6 +3,7 @@
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
 import sympy
 
@@ -65,6 +66,8 @@ def test_values_without_a_shape_are_shown_as_they_are(function, arguments, messa
         (screws.rotation, [[1.0, 0.0, 0.0, 0.0, 0.0]], "`q` cannot be of shape (5,)"),
         (screws.rotation_of, [np.eye(3)], "`H` cannot be of shape (3, 3)"),
         (screws.pose, [np.eye(3), np.zeros((3, 1))], "`p` cannot be of shape (3, 1)"),
+        (screws.rotation, [pd.DataFrame(np.eye(4))], "`q` cannot be of shape (4, 4)"),
+        (screws.helical, [(0, 0, 1), (0, 0, 0), "2 mm"], "`pitch` cannot be '2 mm'\n  try: pitch=<a number>"),
         (screws.tilde, [np.ones((5, 3))], "`v` cannot be of shape (5, 3)"),
         (screws.point_velocity, [np.ones(6), np.ones((3, 1))], "`point` cannot be of shape (3, 1)"),
         (joints.revolute((0, 0, 1)).seen_from, [np.eye(3)], "`H_a_j` cannot be of shape (3, 3)"),
@@ -74,6 +77,12 @@ def test_a_call_with_a_wrong_shape_is_refused_although_the_formula_accepts_it(fu
     with pytest.raises(CallError) as error:
         function(*arguments)
     assert message in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_numpy_matrix_is_not_an_array():
+    with pytest.raises(CallError, match=r"`H` cannot be a matrix\n  try: H=np.array\(H\)"):
+        screws.inverse(np.matrix(np.eye(4)))
 
 
 def test_lists_symbols_and_poses_are_accepted():
@@ -90,6 +99,8 @@ def test_lists_symbols_and_poses_are_accepted():
         (lambda: screws.rotation(np.zeros(4)), ("G117",)),
         (lambda: screws.spatial_inertia("1 kg", (1, 1, 1)), ("G111", "'1 kg'")),
         (lambda: screws.spatial_inertia([1.0], (1, 1, 1)), ("G111", "[1.0]")),
+        (lambda: screws.spatial_inertia(1.0, [[1, 2], [3]]), ("G114", "[[1, 2], [3]]")),
+        (lambda: joints.revolute([[0], [0], [1]]), ("G132", "not three finite numbers")),
         (lambda: joints.Joint("own", [[1, 2], [3]]), ("G131", '"own" are [[1, 2], [3]]')),
         (lambda: joints.reciprocal(np.eye(3)), ("G131", "screws are array")),
         (lambda: closed_surface(lambda n: n, {"a": 1.0}, "egg"), ("G107", "egg fails: TypeError", "a formula of n, a with")),
