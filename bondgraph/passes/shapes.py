@@ -181,7 +181,7 @@ def _own_shapes(element: Element) -> Iterator[tuple[int, ...]]:
 def _is_numeric(result: Any) -> bool:
     if isinstance(result, np.ndarray) and result.dtype.kind in "OSU":
         return all(map(_is_numeric, result.flat))
-    return result is not None and not isinstance(result, (str, bytes))
+    return result is not None and not isinstance(result, (str, bytes, Mapping, set))
 
 
 def _failure(statement: Statement, system: System, model: Model, arguments: list[Any], error: Exception) -> Problem:

@@ -25,6 +25,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
+from bondgraph.tape.scalar import TraceError
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -238,7 +239,8 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     edge = transition_in_words(failure.statement, model)
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
-    cures: tuple[str, ...] = ("sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`",)
+    usual = "sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`"
+    cures = ("the functions of screws.scalars that the reason names" if isinstance(failure.error, TraceError) else usual,)
     if "sympy" in _modules(failure.error):
         details = (*details[:-1], "SymPy's functions take expressions, but a formula is recorded with scalars of its own")
     elif functions := foreign_functions(failure.error):

@@ -42,13 +42,17 @@ def check_calls(package: str) -> None:
             for home in (module, sys.modules[value.__module__]):  # pickle finds a function by its own module
                 setattr(home, name, explaining)
         elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
-            explain_methods(value)
+            _explain_methods(value, ("__init__",))
 
 
 def explain_methods(kind: type[T]) -> type[T]:
-    """Make the public methods of a class explain failed calls, as `check_calls` does; return the class."""
+    """Make the public methods and the call of a class explain failed calls, as `check_calls` does; return the class."""
+    return _explain_methods(kind, ("__init__", "__call__"))
+
+
+def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
     for key, method in list(vars(kind).items()):
-        public = key in ("__init__", "__call__") or not key.startswith("_")
+        public = key in special or not key.startswith("_")
         if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
             setattr(kind, key, _explaining(method))
     return kind

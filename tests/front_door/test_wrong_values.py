@@ -15,7 +15,7 @@ from screwbond.models.motion import quintic, sequence
 from screwbond.models.robots import read_urdf
 
 import screwbond as sb
-from bondgraph import J1, Block, C, Graph, R, Se, Transition, signals, sweep
+from bondgraph import J1, Block, C, Graph, I, R, Se, Transition, signals, sweep
 from bondgraph.analysis import differentiate, operating_point
 from bondgraph.estimation import Experiment, estimate, run_sensitivities, uncertainty
 from bondgraph.export import explain
@@ -70,6 +70,18 @@ def ran(swapped: bool) -> Any:
 def on_a_line(point: Any) -> Any:
     disc = sb.planar_body("disc", mass=1.0, inertia=1.0)
     return sb.attach_planar_contact(Graph("g").add(disc), "touch", (disc, point), (None, (0.0, 1.0), 0.0))
+
+
+def driven_by(force: Any) -> Any:
+    graph, v = Graph("g"), J1("v")
+    graph.connect(Se("push", force, signals=["time"]), v).connect(v, R("damper", 1.0)).connect(v, I("mass", 1.0))
+    return graph.compile(backend="numpy")
+
+
+def changed() -> Any:
+    graph: Any = cart()
+    graph["damper"].parameters["damping"] = 3.0
+    return graph
 
 
 def spread(values: Any) -> Any:
@@ -191,6 +203,22 @@ WRONG = {
     "a function of SymPy in a formula": Wrong(
         lambda: damped(lambda f: sympy.sin(f)), ("E129", '"damper"', "SymPy", "screws.scalars"), lambda: damped(lambda f: 2.0 * f)
     ),
+    "a formula that divides by the time": Wrong(
+        lambda: driven_by(lambda t: 1.0 / t), ("E125", "time = 0", "maximum(t, 1e-3)"), lambda: driven_by(lambda t: 1.0 + t)
+    ),
+    "a formula that uses up a list": Wrong(
+        lambda: driven_by(lambda t, values=[1.0]: values.pop()),
+        ("E129", '"push"', "pop from empty"),
+        lambda: driven_by(lambda t: t),
+    ),
+    "a formula that returns a dictionary": Wrong(
+        lambda: driven_by(lambda t: {"u": t}), ("E129", '"push"', "not a number"), lambda: driven_by(lambda t: t)
+    ),
+    "a parameter changed in place": Wrong(
+        lambda: changed().freeze(),
+        ("E150", '"damper" was changed', "graph.replace"),
+        lambda: changed().replace("damper", R("damper", 3.0)).freeze(),
+    ),
     "a source of another dimension": Wrong(
         lambda: in_a_plane(1.0), ("E128", '"push"', "2 components: r", "shape (2,)"), lambda: in_a_plane([1.0, 1.0])
     ),
@@ -264,7 +292,7 @@ WRONG = {
         lambda: differentiate(model(), ["gain.y"], ["spring.q"]),
     ),
     "a prepared run of numbers": Wrong(
-        lambda: model().prepare_run(0.1).run(1, 2, 3), ("E150", "`p`", "an array of numbers"), lambda: ran(swapped=False)
+        lambda: model().prepare_run(0.1).run(1, 2, 3), ("E305", "must be 2, not 1"), lambda: ran(swapped=False)
     ),
     "a state for the parameters": Wrong(
         lambda: ran(swapped=True), ("E305", "start values must be 2", "start_values()"), lambda: ran(swapped=False)

@@ -135,13 +135,16 @@ class PreparedProgram:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
         E309, E310 for values that are not finite.
         """
-        program = self.program
-        lengths = (program.states, program.parameters, program.modes)
         blocks = {
-            name: checks.block(program, name, argument, length, code)
-            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
+            name: checks.block(self.program, name, argument, length, code)
+            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), self._lengths, strict=True)
         }
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
+
+    @cached_property
+    def _lengths(self) -> tuple[int, int, int]:
+        """Numbers of states, parameters and modes."""
+        return self.program.states, self.program.parameters, self.program.modes
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
@@ -239,9 +242,13 @@ class PreparedProgram:
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,); only their lengths
         are checked (E305). A run that machine code cannot finish is repeated by `ended`, which is slower."""
-        program = self.program
-        if p.size != program.parameters or x0.size != program.states or m0.size != program.modes:
-            self.numbers(x0, p, m0)
+        try:
+            lengths = x0.size, p.size, m0.size
+        except AttributeError:
+            lengths = None
+        if lengths != self._lengths:  # lists, or wrong lengths
+            checked = self.numbers(x0, p, m0)
+            x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])

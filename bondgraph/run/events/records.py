@@ -15,7 +15,6 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
-from screws.calls import explain_methods
 from screws.errors import ScrewbondError
 from screws.names import answer_old_names
 
@@ -78,7 +77,6 @@ class Event:
         return float(lost)
 
 
-@explain_methods
 @answer_old_names
 class Events(Sequence[Event]):
     """Sequence of k events in order of time, with arrays of the values of all events.
