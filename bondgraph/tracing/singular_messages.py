@@ -239,8 +239,8 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     edge = transition_in_words(failure.statement, model)
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
-    usual = "sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`"
-    cures = ("the functions of screws.scalars that the reason names" if isinstance(failure.error, TraceError) else usual,)
+    cures: tuple[str, ...] = ("sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`",)
+    cures = ("the functions of screws.scalars that the reason names",) if isinstance(failure.error, TraceError) else cures
     if "sympy" in _modules(failure.error):
         details = (*details[:-1], "SymPy's functions take expressions, but a formula is recorded with scalars of its own")
     elif functions := foreign_functions(failure.error):
