@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 from screwbond.models.pictures import EventMark, Solid, from_archive, movie, page, plots, poster, rendering, still
 
-from bondgraph.errors import ExtraError, FileError, ScrewbondError
+from bondgraph.errors import ExtraError, FileError
 from screws.scalars import cos, sin
 from screws.surfaces import egg, ellipsoid, nearest_coordinates, parametric, plane, sphere, torus
 from tests.inner.models_pictures import (
@@ -414,12 +414,6 @@ def test_poster_is_large_and_leaves_no_part(tmp_path):
     image = Image.open(tmp_path / "poster.png")
     assert image.size == (3600, 2400)
     assert near(image.resize((900, 600)), BLUE[0]) > 300 and near(image.resize((900, 600)), FORCE) > 100
-
-
-@pytest.mark.parametrize("wrong", [{"fps": 0}, {"seconds": -1.0}, {"fps": "30"}])
-def test_a_movie_needs_a_length_and_a_rate(tmp_path, wrong):
-    with pytest.raises(ScrewbondError, match=r"E150 `(fps|seconds)` cannot be"):
-        movie(rolling_ball(), tmp_path / "ball.mp4", **wrong)
 
 
 @pytest.mark.thorough
