@@ -9,14 +9,19 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from screws.errors import ScrewbondError, plural
+from screws.names import similar_names
 
 MAX_TITLE = 320
 """Maximum length of a title in a message, in characters."""
+MAX_PROBLEMS = 20
+"""Maximum number of different problems in a message."""
+MAX_NAMES = 8
+"""Maximum number of names listed if none is similar."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +129,10 @@ class ModelError(ScrewbondError):
     def __init__(self, name: str, problems: Sequence[Problem]):
         self.name = name
         self.problems = tuple(problems)
-        super().__init__(
-            "\n".join([f'{plural(len(self.problems), "problem")} in "{_in_one_line(name)}"', *map(str, self.problems)])
-        )
+        texts = list(dict.fromkeys(map(str, self.problems)))
+        more = [f"... {len(texts) - MAX_PROBLEMS} more, in `error.problems`"] if len(texts) > MAX_PROBLEMS else []
+        shown = [*texts[:MAX_PROBLEMS], *more]
+        super().__init__("\n".join([f'{plural(len(self.problems), "problem")} in "{_in_one_line(name)}"', *shown]))
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.name, self.problems)
@@ -193,6 +199,23 @@ class DeviceWarning(UserWarning):
 
 class SourceOnlyWarning(UserWarning):
     """Warning that a functional mock-up unit has source files but no library, because there is no compiler."""
+
+
+class UnknownName(ScrewbondError, KeyError):
+    """Unknown name, whose message is shown without the quotation marks that Python puts around a key."""
+
+    code = "E318"
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.args[0]}"
+
+
+def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
+    """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
+    near = similar_names(name, names)
+    some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_NAMES])
+    more = f" and {len(names) - MAX_NAMES} more" if not near and len(names) > MAX_NAMES else ""
+    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

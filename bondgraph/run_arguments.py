@@ -13,6 +13,7 @@ from typing import Annotated, Any, Protocol, TypedDict, TypeVar, get_args, get_t
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.methods import MethodEntry, help_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -31,7 +32,10 @@ class StartValues(Mapping[str, Any]):
     """Parameters by name that were solved for together with the start values, for example in an operating point."""
 
     def __getitem__(self, name: str) -> Any:
-        return self.values_by_name[name]
+        try:
+            return self.values_by_name[name]
+        except KeyError:
+            raise unknown_name("start value", name, self.values_by_name) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.values_by_name)

@@ -26,7 +26,7 @@ from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
 from screws.arrays import Quaternion, Row, Twist, Vector3
 from screws.inertia import check_inertia, spatial_inertia
-from screws.numeric_arguments import reals
+from screws.numeric_arguments import floats, reals
 from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
 from screws.scalars import array
@@ -117,8 +117,10 @@ _FORMS = {
 def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
     values = reals(value, size)
     if values is None:
-        title = f'{what} of "{name}" is {value!r}'
-        raise refusal("E424", title, f"{what}={_FORMS[size]}", about=name, why=f"it needs {size} finite numbers")
+        title, form = f'{what} of "{name}" is {value!r}', _FORMS[size]
+        if what == "quaternion" and floats(value, (3, 3)) is not None:
+            form = "screws.quaternion(R), for a rotation matrix R"
+        raise refusal("E424", title, f"{what}={form}", about=name, why=f"it needs {size} finite numbers")
     return values
 
 

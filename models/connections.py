@@ -51,9 +51,10 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     """Connect a part to two `bodies`, given by the names of its ports: half arrows second body -> part -> first body, and the
     poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form.
 
-    Raises `ModelError` E488 for a part that is connected already, E591 if both bodies are the same.
+    Raises `ModelError` E458 for anything but a body, E488 for a part that is connected already, E591 if both bodies are the same.
     """
     (first, body1), (second, body2) = bodies.items()
+    refuse_others(part, *bodies.values())
     refuse_attached(graph, part)
     if body1.world == body2.world and body1.pose_path == body2.pose_path:
         title = f'"{part.name}" would connect "{body1.name}" to itself'
@@ -62,6 +63,14 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     for port, body in bodies.items():
         graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")
     return graph
+
+
+def refuse_others(part: Graph, *bodies: Any) -> None:
+    """Raise `ModelError` E458 for anything but a body."""
+    cures = "rigid_body(...), ground(...)", "a link of a chain: chain_graph(tree, ports=[link]).link(link)"
+    for body in bodies:
+        if not (hasattr(body, "world") and hasattr(body, "pose_path")):
+            raise refusal("E458", f'"{part.name}" acts on {body!r}, which is not a body', *cures, about=part.name)
 
 
 def refuse_attached(graph: Graph, part: Graph) -> None:

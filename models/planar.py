@@ -31,7 +31,7 @@ from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from bondgraph.quantities import real
 from bondgraph.signals import integrator
 from screws.arrays import Row
-from screws.numeric_arguments import floats
+from screws.numeric_arguments import floats, length, shown
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
@@ -288,10 +288,16 @@ def attach_planar_contact(
         m.
     friction : coefficient; None: frictionless.
 
-    Return the contact, which is `graph.<name>`. Raises `ModelError` E503 for an invalid friction.
+    Return the contact, which is `graph.<name>`. Raises `ModelError` E503 for an invalid point, face or friction.
     """
+    if length(point) != 2 or length(face) != 3:
+        cure = "attach_planar_contact(graph, name, (body, (x, y)), (None, (0.0, 1.0), 0.0))"
+        raise refusal("E503", f'the point or the face of "{name}" is incomplete', cure, about=name)
     (body, corner), (other, outward, offset) = point, face
-    c, normal = np.asarray(corner, dtype=float), np.asarray(outward, dtype=float)
+    c, normal = floats(corner, (2,)), floats(outward, (2,))
+    if c is None or normal is None or not np.linalg.norm(normal) > 0.0:
+        title = f'"{name}" has the point {shown(corner)} and the normal {shown(outward)}'
+        raise refusal("E503", title, "two finite numbers each; a normal has a length above 0", about=name)
     normal = normal / np.linalg.norm(normal)
     start, face_start = body.start_place, np.zeros(3) if other is None else other.start_place
     p, n = _rotated(start, c) + start[:2], _rotated(face_start, normal)

@@ -333,7 +333,7 @@ def evaluate_statements(
     system: System, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, solved: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Evaluate all values by name with floats; `solved` holds unknowns and time derivatives, which are not computed."""
-    env = environment(system, float(t), x, p, m) | dict(solved)
+    env = environment(system, np.float64(t), x, p, m) | dict(solved)  # 1 / t is infinite at t = 0, as in compiled code
     with np.errstate(all="ignore"):
         for statement in system.statements:
             if len(statement.outs) > 1 or statement.outs[0] not in env:

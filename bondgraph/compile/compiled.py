@@ -13,7 +13,7 @@ import numpy as np
 from bondgraph.assembly.system import System, evaluate_statements
 from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, converted_start, dependent_among, mapping_of
-from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
+from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, unconstrained, values_of
 from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
@@ -218,7 +218,7 @@ class Compiled(Frozen):
         x, m, p = self.starting_point(initial, parameters)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
         if held is None or kernel is None:
-            return changes
+            return changes | unconstrained(self.model.name, self.system, keep)
         motion, values = held.motion(self.program, kernel, t_start, p, m), values_of(self.program, t_start, p, m)
         return changes | fitting_start(self.model, self.system, motion, x, keep, values)
 

@@ -296,6 +296,18 @@ def _moved_states(model: Model, system: System) -> np.ndarray:
     return np.array(indices, dtype=int)
 
 
+def unconstrained(model: str, system: System, keep: Keep) -> dict[str, Any]:
+    """Return the new values of states in `keep` if no constraint is active; raise E122 for other values, and unknown names."""
+    targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
+    for name, target in targets.items():
+        root = system.resolve(name)
+        of_name = [state for state in system.places if state == root or state.startswith(f"{root}.")]
+        if not of_name and (target is not None or root not in system.values):
+            title = f'"{name}" is not a state or part, and no constraint is active that could change the states'
+            raise refusal("E122", title, 'initial={"mass.flow": 1.0}', about=model, why=f"states: {', '.join(system.places)}")
+    return {name: target for name, target in targets.items() if target is not None}
+
+
 def fitting_start(
     model: Model, system: System, motion: Motion, x: np.ndarray, keep: Keep, values: Callable[[str], Values]
 ) -> dict[str, Any]:

@@ -301,7 +301,10 @@ def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str
     tried = False
     if others and finite({arg: other(arg) for arg in others}):
         tried = True
-        yield f"other start values: with another {' and '.join(others)} it is finite"
+        if others == ["time"]:
+            yield "a formula that is finite at time 0, such as 1.0 / maximum(t, 1e-3)"
+        else:
+            yield f"other start values: with another {' and '.join(others)} it is finite"
     for arg in parameters:
         if finite({arg: other(arg)}):
             tried = True

@@ -18,14 +18,13 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal
+from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal, unknown_name
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
 from bondgraph.estimation.jumps.impulse_derivatives import PrecedingSegment, RunKernels, SensitivityState
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
 from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
 from bondgraph.output.cells import cell, line, table
-from bondgraph.output.tables import unknown_name
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule

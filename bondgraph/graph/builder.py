@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Never, Unpack
 from bondgraph.checks import check_model
 from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
-from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
+from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal, unknown_name
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, remove_part, replace_part
 from bondgraph.graph.draft import Draft, Link
@@ -23,7 +23,6 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, PortRef, remember_description
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
-from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
 from screws.errors import plural
@@ -118,7 +117,8 @@ class Graph(Draft):
                 places = (existing.place, part.place)
                 self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
             elif existing is None and not is_name(part.name):
-                details = ("a dot separates a part from its contents, a colon a bond from its variables",)
+                marks = "a dot separates a part from its contents, a colon a bond from its variables"
+                details = (marks if part.name.strip() else "it is empty",)
                 cures = ("a name of letters, digits, spaces or underscores",)
                 title = f'"{part.name}" is not a valid name for a part'
                 self.problems.append(Problem("E102", title, details, (part.place,), cures))
@@ -193,6 +193,8 @@ class Graph(Draft):
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
             if isinstance(part, Graph):
+                if part is self and isinstance(end, PortRef):
+                    raise _own_port(self, end.name)
                 if part is self or (self.is_inside and self in _nested(part)):
                     raise _contains_itself(self, part)
                 part.is_inside = True
@@ -417,6 +419,12 @@ def _nested(graph: Graph) -> Iterator[Graph]:
         waiting.extend(part for part in inner.parts.values() if isinstance(part, Graph))
 
 
+def _own_port(graph: Graph, name: str) -> ModelError:
+    title = f'"{graph.name}" cannot connect its own port "{name}": `port` serves the graph around it'
+    cure = f'graph["{name}"], the part of this name' if name in graph else "the element behind the port"
+    return refusal("E114", title, cure, about=graph.name)
+
+
 def _contains_itself(graph: Graph, part: Graph) -> ModelError:
     way = "" if part is graph else f', through "{part.name}"'
     cure = "make one Graph for each part, in a function that returns it"
@@ -437,6 +445,9 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         cures = "graph.add(*parts)", "graph.connect(part, a).connect(part, b) for a bond to each"
         return refusal("E100", title, *cures, about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of an element, or a nested Graph"
+    if hasattr(part, "to_tf") or hasattr(part, "num") or (hasattr(part, "A") and hasattr(part, "B")):
+        kind = "state_space" if hasattr(part, "A") else "transfer_function"
+        cure = f'signals.{kind}("plant", "<path of its input>", system), a block with this system'
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 

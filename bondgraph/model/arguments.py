@@ -226,7 +226,7 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
             why = f"it is one of {', '.join(words)}"
-            raise refusal("E110", title, f'{kind}("{name}", {argument}="{words[0]}")', about=name, why=why)
+            raise refusal("E110", title, f'{argument}="{words[0]}"', about=name, why=why)
 
 
 def spelled_out(function: F, law: str = "") -> F:
@@ -274,19 +274,21 @@ def names_of(names: str | Iterable[str], argument: str = "names", about: str = "
         return (names,)
     if isinstance(names, tuple) and not names:
         return ()
-    items = tuple(names) if isinstance(names, Iterable) else (names,)
+    items = tuple(names) if isinstance(names, Iterable) and not isinstance(names, Mapping) else (names,)
     if not all(isinstance(name, str) for name in items):
         parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
         if all(isinstance(name, str) for name in parts):
-            texts = [each if isinstance(each, str) else f"{each.name}.{_usual_signal(each)}" for each in items]
+            texts = [each if isinstance(each, str) else f"{each.name}.{usual_signal(each)}" for each in items]
             title = f"`{argument}` takes paths of signals, not the element{'s' * (len(parts) > 1)} {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
             raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=about or argument, why=why)
-        raise refused(argument, names, "a name as a string, or several names", f'{argument}=("spring.q", "time")', about)
+        example = '("spring.q", "time")' if argument == "signals" else "<a name, or a list of names>"
+        cure = f"{argument}={example}"
+        raise refused(argument, names, "a name as a string, or several names", cure, about)
     return items
 
 
-def _usual_signal(part: Any) -> str:
+def usual_signal(part: Any) -> str:
     """Return the result of a block, the common variable of a junction, or the flow of another element."""
     return {"block": "y", "0": "effort", "X0": "effort"}.get(getattr(part, "kind", ""), "flow")
 

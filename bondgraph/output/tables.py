@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.output.cells import cell, line, table
-from screws.errors import ScrewbondError, plural
-from screws.names import similar_names
-
-MAX_LISTED = 8
-"""Maximum number of names listed if none is similar."""
-
-
-class UnknownName(ScrewbondError, KeyError):
-    """Unknown name, whose message is shown without the quotation marks that Python puts around a key."""
-
-    code = "E318"
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.args[0]}"
-
-
-def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
-    """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
-    near = similar_names(name, names)
-    some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_LISTED])
-    more = f" and {len(names) - MAX_LISTED} more" if not near and len(names) > MAX_LISTED else ""
-    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
+from screws.errors import plural
 
 
 @dataclass(frozen=True)

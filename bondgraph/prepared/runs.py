@@ -24,6 +24,7 @@ from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
+from screws.calls import explain_methods
 from screws.names import answer_old_names
 
 if TYPE_CHECKING:
@@ -130,6 +131,7 @@ _MAX_CACHED = 5000
 _EACH = '"spring.stiffness": [20.0, 50.0]'
 
 
+@explain_methods
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
@@ -181,9 +183,11 @@ class PreparedRun:
             raise_if_any(model.name, misfit_problems(model, motion, held.slices, x))
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run from arrays in the order of the kernels, as `start_values` returns them, without checks: contiguous arrays of
-        floats p (parameters,), x0 (n,), m0 (modes,)."""
+        """Run from arrays of `x0, p, m0 = start_values(...)`: contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,).
+        Only their lengths are checked (E305)."""
         return self.program.run(p, x0, m0)
+
+    run.explains_calls = True  # type: ignore[attr-defined] # no wrapper in inner loops
 
     def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None

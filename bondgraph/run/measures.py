@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.model.units import per_second
-from bondgraph.output.tables import unknown_name
 from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.results.result import extreme
 from bondgraph.run.results.values_at import Sampled

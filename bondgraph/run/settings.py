@@ -123,7 +123,8 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     else:
         values = numbers(argument, code, meaning).ravel()
     if values.size != length:
-        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}")
+        cures = (f"{length} {meaning}, in the order of `prepared.start_values()`",)
+        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}", cures=cures)
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
@@ -135,7 +136,8 @@ def run_interval(t_start: float, t_end: float) -> tuple[float, float]:
     """Return the start and the end as floats; raise E301 unless both are finite and the run lasts at least `MIN_SPAN`."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
+        cure = "a finite t_end" if math.isfinite(start) else "a finite t_start"
+        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=(cure,))
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("increase t_end",))
     if end - start < MIN_SPAN:
@@ -266,6 +268,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
+        cures = cures or (f'{what}="{allowed[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
@@ -275,6 +278,13 @@ def positive(what: str, argument: object) -> float:
     if not value > 0.0:
         raise _refuse("E306", f"{what} = {argument} is not positive", cures=(f"a positive {what}",))
     return value
+
+
+def flag(what: str, argument: object) -> bool:
+    """Return a setting that is True or False; raise E306 otherwise."""
+    if not isinstance(argument, (bool, int, np.bool_)) or argument not in (True, False):
+        raise _refuse("E306", f"{what} = {_shown(argument)} is neither True nor False", cures=(f"{what}=True",))
+    return bool(argument)
 
 
 def count(what: str, argument: object) -> int:

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
-from bondgraph.elements.curves import checked_points, curve
+from bondgraph.elements.curves import OUTSIDE, SLOPES, checked_points, curve
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import bounded, names_of, need_mapping, parameters_of, spelled_out
+from bondgraph.model.arguments import bounded, choice, names_of, need_mapping, parameters_of, spelled_out
 from bondgraph.model.ops import APPLY, Op, combine
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
@@ -103,6 +103,7 @@ def table(
             "two lists of the same length, each with at least two numbers",
         )
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
+    choice("table", name, kind=(kind, tuple(SLOPES)), outside=(outside, OUTSIDE))
     if (kind, outside) != ("linear", "hold"):
         formula = curve(knots, ordinates, kind, outside)
         return static_block(name, Op("table", formula, formulas.TABLE_LATEX), [input], {}, **shown)

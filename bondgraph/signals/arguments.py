@@ -70,9 +70,9 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     """Raise `ModelError` E142 for a value that is not positive."""
     for key, value in values.items():
         number = numbers_of(value)
-        if number is not None and not np.all(number > 0.0):
+        if value is None or (number is not None and not np.all(number > 0.0)):
             title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} above zero, or omit the block"
-            raise refusal("E142", title, cure, about=name, why=f"given: {number[()]}")
+            raise refusal("E142", title, cure, about=name, why=f"given: {None if number is None else number[()]}")
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:

@@ -231,8 +231,8 @@ def noise(
     They depend on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are
     independent. The seed is a run-time parameter: `parameters={"wind.seed": 7}`.
 
-    Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
-    number from 0 to 2147483397.
+    Raises `ModelError` E142 unless the period is positive, E151 for a negative deviation, E110 for another distribution, E182 for
+    a seed that is not a whole number from 0 to 2147483397.
 
     Source: L'Ecuyer 1988 (generator); Box and Muller 1958 (normal deviates).
     """
@@ -242,6 +242,9 @@ def noise(
     if number is None or number.shape or not 0 <= number < formulas.MODULI[1] - 1.0 or number % 1.0:
         title = f'noise "{name}" needs a whole number from 0 to {formulas.MODULI[1] - 2.0:.0f} as its seed'
         raise refusal("E182", title, "seed=1", about=name, why=f"given: {seed!r}")
+    if (spread := numbers_of(deviation)) is not None and np.any(spread < 0.0):
+        title, why = f'noise "{name}" has a negative deviation', f"given: {spread[()]}"
+        raise refusal("E151", title, "deviation=1.0, a standard deviation", about=name, why=why)
     parameters = {"seed": seed, **of_result(result.get("unit", ""), mean=mean, deviation=deviation)}
     builder = BlockBuilder(name, parameters=parameters, period=period, offset=offset)
     builder.states |= {"y": StateSpec(start_values(parameters["mean"], None), **result), "generator": StateSpec(np.zeros(2))}

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import in_unit, spelled_out
+from bondgraph.model.arguments import in_unit, refused, spelled_out
 from bondgraph.model.laws import SignalBlock, StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
@@ -23,6 +23,7 @@ from bondgraph.signals.arguments import (
     result_of,
     start_values,
 )
+from screws.calls import misfit
 
 
 @spelled_out
@@ -162,6 +163,8 @@ def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Un
         why = f"given: {time!r}; a delay that changes in a run is not supported"
         raise refusal("E184", f'delay "{name}" needs a number as its time', "time=0.1", about=name, why=why)
     need_positive("delay", name, time=time)
+    if callable(initial) and (why := misfit(initial, 0.0)):
+        raise refused("initial", initial, f"a function of the time: {why}", "initial=lambda t: 0.0", name)
     start = 0.0 if initial is None or callable(initial) else start_values(initial, None)
     block = Block(
         name,

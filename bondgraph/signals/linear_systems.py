@@ -210,7 +210,9 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
             value = np.zeros((len(numbers[2]), numbers[1].shape[1]))
         matrix = real(value)
         if matrix is None or not np.isfinite(matrix).all():
-            raise _refused(name, f"{letter} is not a matrix of finite numbers", f"given: {value!r}", f"{letter}=[[...], [...]]")
+            is_system = hasattr(value, "dt") or hasattr(value, "A")
+            cure = "the system alone, which has its own matrices" if is_system else f"{letter}=[[...], [...]]"
+            raise _refused(name, f"{letter} is not a matrix of finite numbers", f"given: {value!r}", cure)
         numbers.append(matrix[:, None] if letter == "B" and matrix.ndim == 1 else np.atleast_2d(matrix))
     a, b, c, d = numbers
     n, m, p = a.shape[1] if a.size else 0, (b if b.size else d).shape[1], (c if c.size else d).shape[0]

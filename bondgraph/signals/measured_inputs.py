@@ -142,8 +142,11 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
 
 
 def _checked(name: str, columns: _Columns) -> _Columns:
+    shapes = columns.points.shape, columns.values.shape
     if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
         why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
+        if shapes[0] == shapes[1] or any(len(shape) != 1 for shape in shapes):
+            raise _refused("E444", name, "points or values are not a list of numbers", why, "np.ravel(...) of each array")
         raise _refused("E444", name, "points and values have different lengths", why, "one value for each point")
     return columns
 
@@ -192,11 +195,17 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         array = np.where(np.asarray(column.isna()), np.nan, array)
     numbers = real(array if array.dtype.kind != "O" else array.tolist())
     if numbers is None:
-        cells = array.ravel()[:1].tolist()
-        text = cells[0] if cells and isinstance(cells[0], str) else "a"
-        reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
-        cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
-        raise _refused("E444", name, f'"{header}" contains no numbers', f"its first cell: {cells}", cure)
+        cells = (np.array(column, dtype=object) if isinstance(column, (list, tuple)) else array).ravel().tolist()
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        words = [text for text in texts if _number(text, False) is None]
+        if texts and not words:
+            cure = "pandas.to_numeric(...) of this column"
+        elif words and _moment(words[0]) is not None:
+            cure = "pandas.to_datetime(...) of this column"
+        else:
+            cure = "a column of numbers, with nan for a missing number"
+        first = (words or texts or cells)[:1]
+        raise _refused("E444", name, f'"{header}" contains cells that are not numbers', f"the first: {first}", cure)
     return numbers
 
 

@@ -10,9 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from bondgraph.errors import refusal
+from bondgraph.errors import refusal, unknown_name
 from bondgraph.output.plot_style import CYCLE, MAX_PANELS, axis_label, legend_beside, panels, widen_flat_range
-from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.points import RUN
 from bondgraph.sweeps.store import Column, RunColumns
 from bondgraph.sweeps.tasks import RunIssue

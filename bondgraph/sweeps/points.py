@@ -20,10 +20,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.errors import Problem, raise_if_any, refusal, unknown_name
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
-from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.sweeps.random_streams import random_streams
 
@@ -106,7 +105,7 @@ def _checked(kind: str, *numbers: Any) -> Drawn:
     if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, numbers))
         why = f"it needs finite {' and '.join(family.parameters)} with {family.condition}"
-        raise refusal("E368", f"{kind}({shown}) is not a distribution", about=kind, why=why)
+        raise refusal("E368", f"{kind}({shown}) is not a distribution", f"{kind}(1.0, 2.0), for example", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
 
 
@@ -320,6 +319,10 @@ class _PointReader:
         for name, values in points.items():
             role = self.role(name)
             if role is None:
+                continue
+            if hasattr(values, "freeze") and hasattr(values, "rvs"):  # of SciPy
+                cure = f"scipy.stats.{getattr(values, 'name', 'norm')}(50.0, 2.0), with its numbers"
+                self._report(f'"{name}" cannot be a family of distributions', cure)
                 continue
             if isinstance(values, Distribution) and not role.states:
                 varied.append(Varied(name, role, values))

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.output.cells import cell, collapsible, line, table
 from bondgraph.output.extras import require_package
-from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
 from bondgraph.sweeps.store import Column, Store, over_axes, path_of

@@ -25,6 +25,7 @@ from bondgraph.model.domains import GENERIC, Domain
 from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Storing
 from bondgraph.model.model import Bond, Model
+from bondgraph.tape.scalar import TraceError
 from bondgraph.tracing.linear.modewise import SingularMode
 from bondgraph.tracing.linear.solve import SingularSystem
 from bondgraph.tracing.on_tape.values import Untraceable, owners_of
@@ -114,6 +115,15 @@ def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
             failing = (step.tb_frame, _text_at(code, step.tb_lasti)) if is_call else None
         step = step.tb_next
     return failing
+
+
+def _modules(error: Exception) -> set[str]:
+    """Return the outermost packages through which an error was raised."""
+    names, step = set[str](), error.__traceback__
+    while step is not None:
+        names.add(str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        step = step.tb_next
+    return names
 
 
 def _text_at(code: CodeType, instruction: int) -> str | None:
@@ -224,7 +234,10 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
     cures: tuple[str, ...] = ("sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`",)
-    if functions := foreign_functions(failure.error):
+    cures = ("the functions of screws.scalars that the reason names",) if isinstance(failure.error, TraceError) else cures
+    if "sympy" in _modules(failure.error):
+        details = (*details[:-1], "SymPy's functions take expressions, but a formula is recorded with scalars of its own")
+    elif functions := foreign_functions(failure.error):
         called = " and ".join(functions)
         why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers, but a formula is recorded with symbols"
         details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))

@@ -92,22 +92,22 @@ def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
 
 
 @of_rows("q")
-def space_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
+def space_jacobian(tree: Tree, link: int | str, q: Any) -> np.ndarray:
     """Return J (6, n) with T_0_0_k = J q', a link's twist in world coordinates. Joints that do not carry the link have zero
     columns."""
-    path = tree.sections.path(tree.sections.carrier[link])
+    path = tree.sections.path(tree.sections.carrier[tree.index(link)])
     frames = _frames(tree, q, path)[1:]
     return _jacobian(tree, {k: _column(tree.sections.freedoms[k], frame) for k, frame in zip(path, frames, strict=True)})
 
 
 @of_rows("q")
-def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
+def body_jacobian(tree: Tree, link: int | str, q: Any) -> np.ndarray:
     """Return J (6, n) with T_k_0_k = J q', a link's twist in its own frame."""
-    sections, positions = tree.sections, tree.sections.positions(q)
-    R = sections.R[link].T
-    seen: Frame = (R, -(R @ sections.p[link]))
+    sections, positions, number = tree.sections, tree.sections.positions(q), tree.index(link)
+    R = sections.R[number].T
+    seen: Frame = (R, -(R @ sections.p[number]))
     columns: dict[int, list[Any]] = {}
-    for k in reversed(sections.path(sections.carrier[link])):
+    for k in reversed(sections.path(sections.carrier[number])):
         columns[k] = _column(sections.freedoms[k], seen)
         R, p = step(sections.freedoms[k], positions[k])
         seen = after(seen, (R.T, -(R.T @ p)))

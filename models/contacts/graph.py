@@ -358,14 +358,22 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`. Raises E566 if the bodies are unknown.
+    Return the graph. By default the bodies are those given to `contact`. Raises E566 for anything but a contact, and for bodies
+    that are unknown or have other surfaces than those of the contact.
     """
+    if not (isinstance(contact, Graph) and {"1", "2"} <= contact.ports.keys()):
+        raise refusal("E566", f"{contact!r} is not a contact", "contact(name, body1, body2, ...)", about=graph.name)
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
     attached = {port: body for port, body in bodies.items() if body is not None}
     if len(attached) < len(bodies):
         title = f'the bodies of "{contact.name}" are unknown'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
+    for default, body in zip(defaults, attached.values(), strict=True):
+        if default is not None and hasattr(body, "surface") and body.surface != default.surface:
+            title = f'"{contact.name}" was built for the surface of "{default.name}", not for that of "{body.name}"'
+            cure = "attach_contact(graph, contact), without the bodies, or with the bodies of contact(...) in the same order"
+            raise refusal("E566", title, cure, about=graph.name)
     return connect_bodies(graph, contact, attached, cheapest=True)
 
 

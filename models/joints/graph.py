@@ -181,22 +181,10 @@ def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchabl
     Raises `ModelError` E458 for an object that is not a joint or a body, E488 for a joint that is attached already, E591 for a
     joint between a body and itself.
     """
-    _refuse_others(graph, joint, body_a, body_b)
+    if not (isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()):
+        cure = 'joint_graph("hinge", revolute((0, 0, 1)))'
+        raise refusal("E458", f"{joint!r} ({type(joint).__name__}) is not a joint of a graph", cure, about=graph.name)
     return connect_bodies(graph, joint, {"a": body_a, "b": body_b})
-
-
-def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
-    is_joint = isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()
-    invalid = [] if is_joint else [(joint, "joint of a graph", 'joint_graph("hinge", revolute((0, 0, 1)))')]
-    cure = "rigid_body(...), ground(...), or a link of a chain: chain.link(name)"
-    invalid += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
-    raise_if_any(
-        graph.name,
-        [
-            Problem("E458", f"{value!r} ({type(value).__name__}) is not a {what}", places=(caller_place(),), cures=(cure,))
-            for value, what, cure in invalid
-        ],
-    )
 
 
 def _relative(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any) -> tuple[Any, Any]:

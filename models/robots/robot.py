@@ -211,7 +211,8 @@ class Robot:
                 title = (
                     f'joint "{name}" follows joint "{leader}"' if leader else f'robot "{self.name}" has no moving joint "{name}"'
                 )
-                problems.append(Problem("E529", title, (), (caller_place(),), (f"one of: {', '.join(indices)}",)))
+                cure = f"one of: {', '.join(indices)}" if indices else "robot.position({}): no joint of this robot moves"
+                problems.append(Problem("E529", title, (), (caller_place(),), (cure,)))
                 continue
             n = len(indices[name])
             numbers = floats(value, (n,), *(((),) if n == 1 else ()))

@@ -216,12 +216,13 @@ def add_frame_transformer(graph: Graph, relative: Element, frame_b: np.ndarray) 
     return to_B
 
 
-def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
-    """Connect a spring, damper or line force to its bodies: half arrows b -> part -> a, and the poses as signals.
+def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Graph:
+    """Connect a spring, damper or line force to its bodies: half arrows b -> part -> a, and the poses as signals. Return the
+    graph.
 
     Raises `ModelError` E488 for a part that is attached already, E591 if both bodies are the same.
     """
-    connect_bodies(graph, part, {"a": a, "b": b})
+    return connect_bodies(graph, part, {"a": a, "b": b})
 
 
 def spring_of_signal(

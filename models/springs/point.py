@@ -181,6 +181,6 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     return graph
 
 
-def attach_central_gravity(graph: Graph, gravity: Graph, drawn: Body, centre: Body) -> None:
-    """Connect a central-gravity part to its two bodies in the enclosing graph."""
-    connect_bodies(graph, gravity, {"centre": centre, "drawn": drawn})
+def attach_central_gravity(graph: Graph, gravity: Graph, drawn: Body, centre: Body) -> Graph:
+    """Connect a central-gravity part to its two bodies in the enclosing graph. Return the graph."""
+    return connect_bodies(graph, gravity, {"centre": centre, "drawn": drawn})

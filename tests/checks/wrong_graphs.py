@@ -111,7 +111,7 @@ GRAPHS: list[Case] = [
     ("E150", lambda: Block("b", [], states=["phi"]), ("`states` cannot be ['phi']", 'states={"phi": 0.0}')),
     ("E152", lambda: Graph("empty"), ('graph "empty" has no elements', "graph.connect")),
     # switches
-    ("E106", lambda: switched(["closed"], automaton="relais"), ("relais.mode", "relay.mode")),
+    ("E106", lambda: switched(["closed"], automaton="relais"), ('automaton "relais"', "relay.mode")),
     ("E115", lambda: loop(C("c", capacitance=1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
     ("E116", lambda: switched(["shut"]), ('X0 "switch"', "active: shut", "states: open, closed")),
     ("E116", lambda: switched([]), ("active: none",)),

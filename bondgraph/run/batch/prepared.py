@@ -128,13 +128,16 @@ class PreparedProgram:
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
         E309, E310 for values that are not finite."""
-        program = self.program
-        lengths = (program.states, program.parameters, program.modes)
         blocks = {
-            name: checks.block(program, name, argument, length, code)
-            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
+            name: checks.block(self.program, name, argument, length, code)
+            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), self._lengths, strict=True)
         }
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
+
+    @cached_property
+    def _lengths(self) -> tuple[int, int, int]:
+        """Numbers of states, parameters and modes."""
+        return self.program.states, self.program.parameters, self.program.modes
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
@@ -229,8 +232,15 @@ class PreparedProgram:
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). If machine code
-        alone cannot execute or finish the run, `ended` executes it, which is slower."""
+        """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
+        lengths are checked (E305). If machine code alone cannot execute or finish the run, `ended` executes it (slower)."""
+        try:
+            lengths = x0.size, p.size, m0.size
+        except AttributeError:
+            lengths = None
+        if lengths != self._lengths:  # lists, or wrong lengths
+            checked = self.numbers(x0, p, m0)
+            x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -323,4 +333,5 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
-    return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)
+    progress, strict = (checks.flag(what, all_settings[what]) for what in ("progress", "strict"))
+    return PreparedProgram(program, checked, choice, wanted, progress, strict, keeping)

@@ -15,8 +15,14 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
-from screws.errors import plural
+from screws.errors import ScrewbondError, plural
 from screws.names import answer_old_names
+
+
+class UnknownEvent(ScrewbondError, IndexError):
+    """Number of an event that did not happen."""
+
+    code = "E318"
 
 
 @answer_old_names
@@ -189,6 +195,8 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
             return self.select(np.arange(len(self))[index])
+        if not -len(self) <= index < len(self):
+            raise UnknownEvent(f"E318 there is no event {index}: this run has {len(self)}; try: len(result.events)")
         position = range(len(self))[index]
         event = self._built.get(position)
         if event is None:

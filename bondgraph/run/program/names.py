@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bondgraph.assembly.system import is_internal
+from bondgraph.errors import UnknownName, unknown_name
 from bondgraph.output.short_repr import short_repr
-from bondgraph.output.tables import UnknownName, unknown_name
 from bondgraph.units import entry_units
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")

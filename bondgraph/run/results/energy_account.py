@@ -13,6 +13,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
+from screws.calls import explain_methods
 
 _AT_ONCE = 2**17
 
@@ -64,6 +65,7 @@ class DomainBalance:
     received: np.ndarray
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True)
 class Ledger:

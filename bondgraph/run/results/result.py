@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import refusal
+from bondgraph.errors import refusal, unknown_name
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
-from bondgraph.output.tables import labels_of, unknown_name
+from bondgraph.output.tables import labels_of
 from bondgraph.run.accuracy.table import Rounding
 from bondgraph.run.events.records import Event, Events
 from bondgraph.run.program import Program, Slot
@@ -215,9 +215,8 @@ class Result:
 
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a quantity just before and just after an event, given as an `Event` or by its index, (*shape) each."""
-        if isinstance(event, int):
-            number: int | None = event
-        elif (number := self.events.index_of(event)) is None:
+        event = self.events[event] if isinstance(event, int) else event
+        if (number := self.events.index_of(event)) is None:
             return replace(self, events=Events.alone(self.program, self.p, event)).at_event(0, name)
         before, after = self.at_events(name)
         return before[number], after[number]

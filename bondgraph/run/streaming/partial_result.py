@@ -14,6 +14,7 @@ from bondgraph.run.program.start_values import start_values
 from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import StartValues
+from screws.calls import explain_methods
 
 
 def not_kept(what: str, names: Sequence[str], in_sink: bool) -> RunError:
@@ -43,6 +44,7 @@ class NotKept:
         return "<not kept>"
 
 
+@explain_methods
 @dataclass(frozen=True, repr=False)
 class KeptResult(Result):
     """Finished run that kept only some quantities: a `Result` with these quantities, parameters and events.

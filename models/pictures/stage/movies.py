@@ -20,10 +20,12 @@ from screwbond.models.pictures.stage.posters import annotate, camera_of, past_ev
 from screwbond.models.pictures.stage.stage import Stage
 
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import refused
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
+from screws.numeric_arguments import real
 
 PLOT_HEIGHT = 132
 
@@ -47,9 +49,13 @@ def movie(
     size : (width, height) in pixels, multiples of 2; halved in a .gif.
     progress : show a bar on a terminal when rendering takes longer than two seconds.
 
-    Returns the file written; it appears complete or not at all. Raises `ModelError` E160 for a run without anything to show, E579
-    for anything but a result or a scene; `FileError` E415 for another extension; `ExtraError` E418 if rendering is impossible.
+    Returns the file written; it appears complete or not at all. Raises `ModelError` E150 for a
+    length or rate that is not positive, E160 for a run without anything to show, E579 for
+    anything but a result or a scene; `FileError` E415 for another extension; `ExtraError` E418 if rendering is impossible.
     """
+    for what, value, unit in (("seconds", seconds, "s"), ("fps", fps, "frames per second")):
+        if not 0.0 < real(value) < np.inf:
+            raise refused(what, value, f"a positive number, {unit}", f"{what}={10.0 if what == 'seconds' else 30}")
     scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
         path, write = path if path.suffix.lower() == ".gif" else path.with_suffix(".gif"), _write_gif
