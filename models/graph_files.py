@@ -119,8 +119,8 @@ def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())
     path = out / f"{model_identifier(model.name)}.fmu"
-    chosen = {"version": options.fmi_version or 3, "inputs": options.input or (), "outputs": options.output or ()}
-    return fmu(model, path, t_end=options.t_end, **chosen).path
+    inputs, outputs = options.input or (), options.output or ()
+    return fmu(model, path, t_end=options.t_end, version=options.fmi_version or 3, inputs=inputs, outputs=outputs).path
 
 
 def _casadi(model: Graph | Model, out: Path, _: Namespace) -> Path:
