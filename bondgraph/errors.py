@@ -9,14 +9,19 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from screws.errors import ScrewbondError, plural
+from screws.names import similar_names
 
 MAX_TITLE = 320
 """Maximum length of a title in a message, in characters."""
+MAX_PROBLEMS = 20
+"""Maximum number of different problems in a message."""
+MAX_NAMES = 8
+"""Maximum number of names listed if none is similar."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ def _cell(file: str) -> str:
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _IN_A_CHECKOUT = () if os.path.exists(os.path.join(_HOME, "screwbond", "models")) else ("models",)
-"""Folder `models` in a checkout; elsewhere a folder of this name is the user's."""
+"""Folder `models`, a package of this project in a checkout; elsewhere a folder of this name is the user's."""
 _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgraph", "screwbond", "screws", *_IN_A_CHECKOUT))
 
 
@@ -79,7 +84,6 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the `Place` of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 
@@ -114,8 +118,7 @@ class Problem:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a string on one line, shortened in the middle if it is too long, because titles may contain the `repr` of any
-    value."""
+    """Return a string on one line, shortened in the middle if too long: titles may contain the `repr` of any value."""
     line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 
@@ -126,9 +129,10 @@ class ModelError(ScrewbondError):
     def __init__(self, name: str, problems: Sequence[Problem]):
         self.name = name
         self.problems = tuple(problems)
-        super().__init__(
-            "\n".join([f'{plural(len(self.problems), "problem")} in "{_in_one_line(name)}"', *map(str, self.problems)])
-        )
+        texts = list(dict.fromkeys(map(str, self.problems)))
+        more = [f"... {len(texts) - MAX_PROBLEMS} more, in `error.problems`"] if len(texts) > MAX_PROBLEMS else []
+        shown = [*texts[:MAX_PROBLEMS], *more]
+        super().__init__("\n".join([f'{plural(len(self.problems), "problem")} in "{_in_one_line(name)}"', *shown]))
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.name, self.problems)
@@ -186,7 +190,7 @@ class OpenSamplerWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
+    """Warning that the cache of compiled code is unused, since other users can write there, or that its size limit is invalid."""
 
 
 class DeviceWarning(UserWarning):
@@ -195,6 +199,23 @@ class DeviceWarning(UserWarning):
 
 class SourceOnlyWarning(UserWarning):
     """Warning that a functional mock-up unit has source files but no library, because there is no compiler."""
+
+
+class UnknownName(ScrewbondError, KeyError):
+    """Unknown name, whose message is shown without the quotation marks that Python puts around a key."""
+
+    code = "E318"
+
+    def __str__(self) -> str:
+        return f"{self.code} {self.args[0]}"
+
+
+def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
+    """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
+    near = similar_names(name, names)
+    some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_NAMES])
+    more = f" and {len(names) - MAX_NAMES} more" if not near and len(names) > MAX_NAMES else ""
+    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

@@ -51,9 +51,10 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     """Connect a part to two `bodies`, given by the names of its ports: half arrows second body -> part -> first body, and the
     poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form.
 
-    Raises `ModelError` E488 for a part that is connected already, E591 if both bodies are the same.
+    Raises `ModelError` E458 for anything but a body, E488 for a part that is connected already, E591 if both bodies are the same.
     """
     (first, body1), (second, body2) = bodies.items()
+    refuse_others(part, *bodies.values())
     refuse_attached(graph, part)
     if body1.world == body2.world and body1.pose_path == body2.pose_path:
         title = f'"{part.name}" would connect "{body1.name}" to itself'
@@ -62,6 +63,14 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     for port, body in bodies.items():
         graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")
     return graph
+
+
+def refuse_others(part: Graph, *bodies: Any) -> None:
+    """Raise `ModelError` E458 for anything but a body."""
+    cures = "rigid_body(...), ground(...)", "a link of a chain: chain_graph(tree, ports=[link]).link(link)"
+    for body in bodies:
+        if not (hasattr(body, "world") and hasattr(body, "pose_path")):
+            raise refusal("E458", f'"{part.name}" acts on {body!r}, which is not a body', *cures, about=part.name)
 
 
 def refuse_attached(graph: Graph, part: Graph) -> None:
@@ -73,8 +82,8 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
 
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
-    """Return an empty part with ports `a`, `b` for world twists, its 0-junction of T_0_a_b, and inputs `pose a`, `pose b`, which
-    the function named `fed_by` feeds."""
+    """Return a part with ports `a`, `b` for world twists and inputs `pose a`, `pose b`, and its only element, the 0-junction of
+    T_0_a_b. `fed_by` : call that connects the inputs, for messages."""
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
@@ -93,8 +102,8 @@ def velocity_at(point: Any) -> np.ndarray:
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist between two frames with the matrix (6, 6) of a signal, or its products
-    `action`."""
+    """Return the MTF "Ad" that transforms a twist between two frames: its `matrix` (6, 6), and the products with it (`action`),
+    are functions of a signal."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

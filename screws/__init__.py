@@ -111,5 +111,6 @@ __all__ = [
     "GeometryError",
 ]
 
-check_calls(__name__)
+for _module in (__name__, poses.__name__, rotations.__name__, twists.__name__, inertia.__name__):
+    check_calls(_module)
 answer_old_names(__name__)

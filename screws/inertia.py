@@ -26,11 +26,14 @@ def spatial_inertia(mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, cen
 
     Raises `GeometryError` for numbers that no rigid body can have (see `check_inertia`); symbols are not checked.
     """
-    J = np.asarray(rotational)
+    try:
+        J = np.asarray(rotational)
+    except ValueError:  # rows of different lengths
+        check_inertia(mass, rotational)
     if J.shape == (3,):
         J = array([[J[0], 0.0, 0.0], [0.0, J[1], 0.0], [0.0, 0.0, J[2]]])
-    if J.dtype != object and isinstance(mass, (int, float, np.number)):
-        check_inertia(float(mass), J)
+    if J.dtype != object and (np.isscalar(mass) or np.ndim(mass) or mass is None):
+        check_inertia(mass, J)
     c = tilde(centre)
     first = mass * c
     upper = J - first @ c

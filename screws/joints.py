@@ -7,14 +7,15 @@ the frames of the two bodies coincide. The wrenches that it transmits do no work
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from screws import twists
-from screws.arrays import Vector3
+from screws.arrays import Pose, Vector3
 from screws.calls import check_calls
 from screws.errors import GeometryError
-from screws.numeric_arguments import fixed_floats, floats
+from screws.numeric_arguments import fixed_floats, floats, shown
 from screws.poses import Ad, inverse, pose
 
 __all__ = ["Joint", "cylindrical", "fixed", "free", "helical", "inline", "inplane", "planar", "prismatic", "reciprocal"]
@@ -48,10 +49,7 @@ class Joint:
     frame: np.ndarray = field(default_factory=lambda: np.eye(4))
 
     def __post_init__(self) -> None:
-        screws = np.array(self.screws, dtype=float)
-        if screws.ndim != 2 or screws.shape[0] != 6 or screws.shape[1] > 6 or not np.all(np.isfinite(screws)):
-            title = f'the screws of joint "{self.name}", of shape {screws.shape}, are not a finite array (6, n) with n <= 6'
-            raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
+        screws = _screws(self.screws, f' of joint "{self.name}"')
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENCE * values[0]:
@@ -74,10 +72,19 @@ class Joint:
         into_axes = Ad(inverse(self.frame))
         return np.asarray(into_axes.T @ reciprocal(into_axes @ self.screws), dtype=float)
 
-    def seen_from(self, H_a_j: np.ndarray) -> Joint:
+    def seen_from(self, H_a_j: Pose) -> Joint:
         """Return the joint with its screws expressed in frame a, from the pose H_a_j of the present joint frame in a."""
         H = np.asarray(H_a_j, dtype=float)
         return Joint(self.name, Ad(H) @ self.screws, self.kind, H @ self.frame)
+
+
+def _screws(screws: Any, where: str = "") -> np.ndarray:
+    """Return screws (6, n) as floats; raise G131 for anything else."""
+    array = floats(screws, *((6, n) for n in range(7)))
+    if array is None:
+        title = f"the screws{where} are {shown(screws)}, not a finite array (6, n) with n <= 6"
+        raise GeometryError("G131", title, "an array (6, n) of finite numbers, one twist [omega; v] in each column")
+    return array
 
 
 def reciprocal(screws: np.ndarray) -> np.ndarray:
@@ -85,6 +92,7 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
 
     The basis follows the coordinate axes where possible: each column is the projection of the axis with the largest remainder.
     """
+    screws = _screws(screws)
     n = screws.shape[1]
     basis = np.linalg.qr(screws)[0] if n else np.zeros((6, 0))
     projector = np.eye(6) - basis @ basis.T
@@ -219,7 +227,8 @@ def _direction(name: str, axis: Vector3) -> np.ndarray:
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
     if a is None or not length > 0.0:
-        title = f'an axis of joint "{name}" is {np.asarray(axis).tolist()!r}, which has no direction'
+        defect = "not three finite numbers" if a is None else "which has no direction"
+        title = f'an axis of joint "{name}" is {shown(axis)}, {defect}'
         raise GeometryError("G132", title, "three finite numbers, not all zero")
     return a / length
 

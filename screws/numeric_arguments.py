@@ -50,10 +50,17 @@ def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
     """
     try:
         array = np.asarray(values)
-        numbers = array.astype(float) if array.dtype.kind in _REAL + "O" else None
+        numbers = array.astype(float) if holds_numbers(array) else None
     except (TypeError, ValueError):
         return None
     return numbers if numbers is not None and numbers.shape in shapes and bool(np.all(np.isfinite(numbers))) else None
+
+
+def holds_numbers(array: np.ndarray) -> bool:
+    """Return False for an array of text, booleans or complex numbers, or with such entries among objects."""
+    if array.dtype.kind == "O":
+        return not any(isinstance(entry, (str, bytes, bool, complex, type(None))) for entry in array.flat)
+    return array.dtype.kind in _REAL
 
 
 def length(values: Any) -> int:

@@ -117,7 +117,7 @@ def log(H: Pose) -> np.ndarray:
     return array([w[0], w[1], w[2], v[0], v[1], v[2]])
 
 
-def pose_from_state(x: PoseState) -> Pose:
+def pose_from_state(x: PoseState | Pose) -> Pose:
     """Return the pose (4, 4) of a state [qw, qx, qy, qz, px, py, pz] (m); the quaternion need not be exactly unit.
 
     A pose (4, 4) is returned unchanged, since a body without a pose state passes its pose instead.

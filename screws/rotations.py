@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from screws.arrays import Matrix3, Quaternion, Rotation, Vector3
+from screws.errors import GeometryError
 from screws.scalars import Scalar, absolute, array, atan2, less, sin, sqrt, where
 
 # Below this square of an angle the coefficients come from their series; both branches hold full precision there.
@@ -67,9 +68,12 @@ def log(R: Rotation) -> np.ndarray:
 
 
 def rotation(q: Quaternion) -> Rotation:
-    """Return the rotation (3, 3) of the quaternion q / |q|, without a square root; q must not vanish."""
+    """Return the rotation (3, 3) of the quaternion q / |q|, without a square root; raise G117 for q = 0."""
     w, x, y, z = q[0], q[1], q[2], q[3]
-    s = 2.0 / (w * w + x * x + y * y + z * z)
+    square = w * w + x * x + y * y + z * z
+    if isinstance(square, (int, float)) and square == 0.0:
+        raise GeometryError("G117", "the quaternion is zero", "a unit quaternion (w, x, y, z), (1, 0, 0, 0)")
+    s = 2.0 / square
     sx, sy, sz = s * x, s * y, s * z
     wx, wy, wz = w * sx, w * sy, w * sz
     xx, xy, xz = x * sx, x * sy, x * sz

@@ -22,7 +22,7 @@ def referred(prepared, settings):
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     with Progress(program.name, settings.span, False) as bar:
         run = Hybrid(bound, settings, ticks, bar, reference=True)
-        run.go(prepared.choice)
+        run.run(prepared.choice)
     run.examine()
     return run
 

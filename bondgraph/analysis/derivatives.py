@@ -27,11 +27,13 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
+from screws.calls import explain_methods
 
 SPARSE = 400
 """Smallest number of states for which matrices are sparse."""
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:

@@ -20,11 +20,13 @@ from bondgraph.analysis.transfer import (
 )
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import refused
 from bondgraph.output.cells import cell, line, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
 from screws.errors import plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import floats, real
 
 Frequencies = Sequence[float] | np.ndarray | None
 SHOWN = 12
@@ -164,12 +166,15 @@ class Linear:
     def frequency_response(self, omega: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; for a sampled
         system, with exp(j omega period) instead of j omega."""
-        s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
+        s = 1j * np.atleast_1d(_frequencies(self.name, omega))
         return self.at(s if self.period is None else np.exp(s * self.period))
 
     def at(self, s: Any) -> np.ndarray:
         """Return C (s - A)^-1 B + D at complex frequencies (k,), rad/s: (k, outputs, inputs)."""
-        s = np.atleast_1d(np.asarray(s, dtype=complex))
+        try:
+            s = np.atleast_1d(np.asarray(s, dtype=complex))
+        except (TypeError, ValueError):
+            raise refused("s", s, "a complex number, rad/s, or a list of them", "s=[1j, 10j]", self.name) from None
         if not self.is_sparse:
             system = self.balance()
             resolvent = s[:, None, None] * np.eye(self.order) - system.A
@@ -221,7 +226,7 @@ class Linear:
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
-        control, part = self._control(), self._single(input, output)
+        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}
         loop = part.to_control()
         with styled():
@@ -235,7 +240,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nyquist curve of a loop and the point -1 with python-control; return Matplotlib axes, (1,). Names and errors
         are those of `bode`."""
-        control, part = self._control(), self._single(input, output)
+        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "real part", "imaginary part")
@@ -245,7 +250,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nichols chart of a loop, gain in dB against phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors are those of `bode`."""
-        control, part = self._control(), self._single(input, output)
+        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
@@ -282,6 +287,8 @@ class Linear:
         """Plot the response to a unit step with python-control; return Matplotlib axes, (1,). Names and errors are those of
         `bode`; `t_end` in s."""
         control, part = self._control(), self._single(input, output)
+        if t_end is not None and not 0.0 < real(t_end) < np.inf:
+            raise refused("t_end", t_end, "a positive time, s", "t_end=1.0", self.name)
         response = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
         with styled():
             drawn = response.plot(title=part._title, color=CYCLE[0], ax=_axes(axes, 1))
@@ -365,6 +372,21 @@ def _name_or_only(system: Linear, kind: str, name: str | None, labels: tuple[str
         name = ""
     _indices(system, kind, name, labels)
     return name
+
+
+def _frequencies(name: str, omega: Any) -> np.ndarray:
+    """Return angular frequencies as floats, () or (k,); raise E150 for anything else."""
+    numbers = floats(omega, (), (np.size(omega) if np.ndim(omega) else 0,))
+    if numbers is None:
+        raise refused("omega", omega, "angular frequencies, rad/s, in one list", "omega=[0.1, 1.0, 10.0]", name)
+    return numbers
+
+
+def _plotted(name: str, omega: Any) -> Any:
+    """Return frequencies for a plot with a logarithmic axis; raise E150 unless they are positive."""
+    if omega is not None and not np.all(_frequencies(name, omega) > 0.0):
+        raise refused("omega", omega, "positive angular frequencies, rad/s", "omega=[0.1, 1.0, 10.0]", name)
+    return omega
 
 
 def _indices(system: Linear, kind: str, names: str | tuple[str, ...], labels: tuple[str, ...]) -> list[int]:

@@ -20,12 +20,14 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, whole_parameters
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import names_of
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 from screws.errors import plural
+from screws.numeric_arguments import real
 
 _NUDGE = 2.0**-50
 """Relative change applied to all values to measure the size of an equation's terms."""
@@ -123,7 +125,7 @@ def operating_point(
     system that is too large, E261 for invalid names; and the errors of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
-    derivatives = differentiate(compiled, free, tuple(goals))
+    derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))
     start = point_of(compiled, t, initial, parameters, modes)
     target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
@@ -203,7 +205,13 @@ def _target_values(derivatives: Derivatives, goals: Mapping[str, float]) -> np.n
         cures = tuple(f'name one component: "{name}[0]"' for name in wide)
         title = f"a target must be a number, not an array: {', '.join(wide)}"
         raise refusal("E261", title, *cures, about=derivatives.compiled.model.name, places=())
-    return np.array([float(value) for value in goals.values()])
+    values = [real(value) for value in goals.values()]
+    for name, value in zip(goals, values, strict=True):
+        if not np.isfinite(value):
+            title = f'the target of "{name}" cannot be {goals[name]!r}'
+            about = derivatives.compiled.model.name
+            raise refusal("E261", title, f'targets={{"{name}": 1.0}}', about=about, why="a target is one finite number")
+    return np.array(values)
 
 
 def _shares(direction: np.ndarray, labels: list[str]) -> tuple[str, ...]:

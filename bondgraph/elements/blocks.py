@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import in_unit, names_of, need_mapping, parameters_of, refused, start_of
+from bondgraph.model.arguments import in_unit, names_of, need_mapping, parameters_of, refused, start_of, usual_signal
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.ops import Op, as_op
@@ -30,7 +30,7 @@ def Block(
     """Return a signal block: `equations` are (outs, formula, args) over local names.
 
     `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or a plain start value, `rates`
-    maps states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
+    maps states to the local names of their time derivatives. Every local name except inputs is the signal `<name>.<local>`.
 
     `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period`, s, n = 0, 1, ...
     (without a period, only at `offset`); both become parameters of these names. A state without a rate is held between ticks, and
@@ -47,6 +47,7 @@ def Block(
     states = states or {}
     if not isinstance(states, Mapping):
         raise refused("states", states, "a start value for each state", 'states={"phi": 0.0}')
+    need_mapping("inputs", inputs, '"u": "spring.q"')
     for argument, results in (("rates", rates), ("updates", updates)):
         for key, value in (results or {}).items():
             if not isinstance(value, str):
@@ -65,6 +66,15 @@ def Block(
         breaks=names_of(breaks, "breaks"),
     )
     numbers = parameters_of({**values, **ticking}, dict.fromkeys(ticking, "s"))
-    return Element(
-        "block", name, law, (), numbers, names_of(tuple(inputs.values()), "inputs", name), law.symbols, None, None, caller_place()
-    )
+    paths = tuple(_path(name, value) for value in inputs.values())
+    return Element("block", name, law, (), numbers, paths, law.symbols, None, None, caller_place())
+
+
+def _path(name: str, value: Any) -> str:
+    """Return the path of an input; raise E150 for anything else."""
+    if isinstance(value, str):
+        return value
+    title, cure = f'an input of "{name}" cannot be {value!r}', 'a path alone, such as "time" or "spring.q"'
+    if isinstance(value, Element):
+        title, cure = f'an input of "{name}" cannot be the element "{value.name}"', f'"{value.name}.{usual_signal(value)}"'
+    raise refusal("E150", title, cure, about=name, why="an input is the path of one signal")

@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import ModelError, refusal, unknown_name
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.plot_style import MUTED, axis_label, panels
 from bondgraph.output.short_repr import short_repr
-from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial
@@ -94,7 +93,10 @@ def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experim
     ]
     complete = all(isinstance(each.data, Mapping) and each.data for each in experiments)
     if not experiments or len(experiments) < len(listed) or not complete:
-        raise _unfit(compiled, "no data", "data are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
+        why = "data are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments"
+        if hasattr(data, "columns"):
+            raise _unfit(compiled, "the data are a table", why, '{"rotor.flow": (table["t"], table["speed"])}')
+        raise _unfit(compiled, "no data" if not listed else f"{listed[0]!r} is not an experiment with data", why)
     return tuple(_trial(compiled, experiment) for experiment in experiments)
 
 
@@ -123,7 +125,10 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if any(array is None for array in arrays):
             raise _unfit(compiled, f'the data of "{name}" are not numbers', "the data must be (t, y) or (t, y, sigma)")
         t, y, *deviations = (np.asarray(array, dtype=float) for array in arrays)
-        if t.ndim != 1 or not len(t) or y.shape != (len(t), *slot.shape):
+        if t.ndim != 1 or not len(t):
+            why = "the data must be (t, y) or (t, y, sigma), with t a list of times"
+            raise _unfit(compiled, f'the times of "{name}" have shape {t.shape}', why)
+        if y.shape != (len(t), *slot.shape):
             raise _unfit(
                 compiled, f'the data of "{name}" have shapes {t.shape} and {y.shape}', f"{(len(t), *slot.shape)} is needed"
             )
@@ -136,7 +141,8 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
             raise _unfit(compiled, f'the data of "{name}" are not all finite', "omit missing samples")
         if t.min() < experiment.t_start:
-            raise _unfit(compiled, f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s")
+            title, why = f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s"
+            raise _unfit(compiled, title, why, f"Experiment({{...}}, t_start={t.min():g})")
         columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
     samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
@@ -145,8 +151,8 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
     return Trial(experiment, tuple(channels), samples)
 
 
-def _unfit(compiled: Compiled, title: str, why: str) -> ModelError:
-    return refusal("E376", title, '{"rotor.flow": (t, y, sigma)}', about=compiled.model.name, why=why)
+def _unfit(compiled: Compiled, title: str, why: str, cure: str = '{"rotor.flow": (t, y, sigma)}') -> ModelError:
+    return refusal("E376", title, cure, about=compiled.model.name, why=why)
 
 
 @answer_old_names

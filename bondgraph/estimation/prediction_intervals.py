@@ -18,6 +18,7 @@ from bondgraph.quantities import real
 from bondgraph.run.results.curves import curves
 from screws.errors import plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import reals, shown
 
 _ROUNDING = 1e-9
 """Rounding error of a covariance whose variances are one."""
@@ -90,8 +91,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
             why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
             title = f"standard deviations are given for {named}"
             raise refusal("E379", title, "one for each varied number", about=about, why=why)
-        deviations = real([parameter_uncertainty[label] for label in labels])
-        if deviations is not None and np.any(deviations < 0.0):
+        deviations = reals([parameter_uncertainty[label] for label in labels], len(labels))
+        if deviations is None:
+            why = f"given: {dict(parameter_uncertainty)}"
+            raise refusal("E379", "a standard deviation is not one finite number", '{"r.resistance": 0.1}', about=about, why=why)
+        if np.any(deviations < 0.0):
             raise refusal(
                 "E379",
                 "a standard deviation is negative",
@@ -99,10 +103,13 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
                 about=about,
                 why=f"given: {dict(parameter_uncertainty)}",
             )
-        covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
+        covariance = np.diag(deviations**2)
     else:
         matrix = real(parameter_uncertainty)
-        covariance = np.full((0, 0), np.nan) if matrix is None else np.asarray(matrix, dtype=float)
+        if matrix is None:
+            title = f"the uncertainty is {shown(parameter_uncertainty)}, without numbers"
+            raise refusal("E379", title, f'{{"{labels[0]}": 0.1}}, a standard deviation for each varied number', about=about)
+        covariance = np.asarray(matrix, dtype=float)
     title, cure = f"this is not a covariance of {plural(len(labels), 'number')}", "finite standard deviations"
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = (

@@ -18,14 +18,13 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal
+from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal, unknown_name
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
 from bondgraph.estimation.jumps.impulse_derivatives import PrecedingSegment, RunKernels, SensitivityState
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
 from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
 from bondgraph.output.cells import cell, line, table
-from bondgraph.output.tables import unknown_name
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
@@ -35,7 +34,7 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build
 from bondgraph.run.steppers.segment import Integrator, Selection
-from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_values_of
 from screws.errors import plural
 from screws.names import answer_old_names
 
@@ -175,7 +174,7 @@ class _SensitivityIntegration:
             self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
+        different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.state_sizes
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
 
@@ -306,7 +305,7 @@ def by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return changes of start values and of parameters, including parameters that were solved for together with start values."""
-    begin = start_of(initial)
+    begin = start_values_of(initial)
     solved = begin.parameters if isinstance(begin, StartValues) else {}
     for what, changes in (("initial", begin), ("parameters", parameters)):
         if changes is not None and not isinstance(changes, Mapping):

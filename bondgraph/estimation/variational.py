@@ -273,7 +273,7 @@ class SensitivityWeights(ErrorWeights):
     def __init__(self, bound: Bound, model_weights: ErrorWeights, states: np.ndarray, expected: np.ndarray):
         super().__init__(bound, 1.0, None, 1.0)
         self._model_weights, self._expected = model_weights, expected
-        model_weights.see(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
+        model_weights.raise_sizes(np.max(np.abs(states), axis=0, where=np.isfinite(states), initial=0.0))
         self._count = states.shape[1]
         self._no_powers = np.zeros(len(model_weights.size) - self._count)
         self._noise_gain = 1.0
@@ -296,16 +296,16 @@ class SensitivityWeights(ErrorWeights):
         self.table.point("callbacks", arguments.address)
 
     @property
-    def known(self) -> np.ndarray:
+    def state_sizes(self) -> np.ndarray:
         """Size of each state of the model, from its values so far or from couplings (n,)."""
-        return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
+        return np.maximum(self._model_weights.state_sizes, self._model_weights.floor[: self._count])
 
-    def see(self, x: np.ndarray) -> None:
-        super().see(x)
-        self._model_weights.see(x[: self._count])
+    def raise_sizes(self, x: np.ndarray) -> None:
+        super().raise_sizes(x)
+        self._model_weights.raise_sizes(x[: self._count])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        super().see(x)
+        super().raise_sizes(x)
         n = self._count
         self._model_weights.begin(t, x[:n], self._no_powers, m)
         self._measure(t, x, m)
@@ -346,7 +346,7 @@ class SensitivityWeights(ErrorWeights):
             return False
         with np.errstate(all="ignore"):
             blurred = self.exceeded[n:] > rtol * np.maximum(self.size, self.floor)[n:]
-            acting = (self._shares(self.known) * np.abs(numbers) > ROUNDING_CHANGE) | (numbers == 0.0)
+            acting = (self._shares(self.state_sizes) * np.abs(numbers) > ROUNDING_CHANGE) | (numbers == 0.0)
         return bool(np.any(blurred.reshape(-1, n)[acting]))
 
     def _shares(self, sizes: np.ndarray) -> np.ndarray:
@@ -360,7 +360,7 @@ class SensitivityWeights(ErrorWeights):
 
     def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
         """Update the floors of the error weights; for a state without a size, the floor follows from S and the rates of S."""
-        n, sizes = self._count, self.known
+        n, sizes = self._count, self.state_sizes
         shares = np.maximum(self._shares(sizes), self._expected)
         self.floor[:n] = self._model_weights.floor[:n]
         if sizes.all():

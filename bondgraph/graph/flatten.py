@@ -1,4 +1,4 @@
-"""Flatten a `Graph` with its nested graphs into one `Model`, or report the problems that prevent it.
+"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it.
 
 Names become paths and signal references become full names; `joining` creates the bonds.
 """
@@ -148,7 +148,6 @@ def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> I
 
 
 MAX_DEPTH = 100
-"""Maximum nesting depth of graphs."""
 
 
 def _prefix(path: str) -> str:
@@ -157,6 +156,7 @@ def _prefix(path: str) -> str:
 
 def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -> dict[str, str]:
     aliases = {scope.prefix + name: scope.prefix + path for scope in scopes for name, path in scope.graph.exports.items()}
+    places = {scope.prefix: scope.graph.place for scope in scopes}
     for name, path in list(aliases.items()):
         if name in names:
             details = ("one of the values is an exported signal",)
@@ -166,16 +166,19 @@ def _aliases(scopes: list[Scope], names: SignalNames, problems: list[Problem]) -
             seen.add(path)
             path = aliases[path]
         if path not in names:
-            problems.append(_unknown(path, name, None, names))
+            problems.append(_unknown(path, f'the export "{name}"', places[_prefix(name)], names))
         aliases[name] = path
     return aliases
 
 
 def _unknown(reference: str, user: str, place: Place | None, names: Iterable[str]) -> Problem:
     near = similar_names(reference, names, most=3)
-    title = f'"{user}" reads the signal "{reference}", which does not exist'
+    title, cure = f'{user} reads the signal "{reference}"', "name a state, an effort or flow, or an output as <element>.<signal>"
+    if reference.endswith(".mode"):
+        name = reference.removesuffix(".mode")
+        title, cure = f'{user} follows the automaton "{name}"', f'graph.add_automaton(Automaton("{name}", ...))'
     details = (f"similar names: {', '.join(near)}",) if near else ()
-    return Problem("E106", title, details, (place,), ("name a state, an effort or flow, or an output as <element>.<signal>",))
+    return Problem("E106", f"{title}, which does not exist", details, (place,), (cure,))
 
 
 @dataclass(frozen=True)
@@ -198,7 +201,7 @@ class _Resolver:
             if candidate in self.names:
                 return candidate
             around = outside
-        problem = _unknown(prefix + reference, user, place, {*self.names, *self.aliases})
+        problem = _unknown(prefix + reference, f'"{user}"', place, {*self.names, *self.aliases})
         if (owner := (prefix + reference).rpartition(f".{HEAT_PORT}.")[0]) in self.ambient:
             cure = f'connect the port "{HEAT_PORT}" of "{owner}" to a temperature: an open port has no temperature'
             problem = replace(problem, cures=(cure,))
@@ -225,8 +228,8 @@ def _around(prefix: str) -> str | None:
 def _flat_automaton(prefix: str, automaton: Automaton, resolver: _Resolver) -> Automaton:
     path = prefix + automaton.name
 
-    def full(reference: str) -> str:
-        return resolver.resolve(prefix, reference, path, automaton.place)
+    def full(reference: str, user: str = path) -> str:
+        return resolver.resolve(prefix, reference, user, automaton.place)
 
     return replace(
         automaton,
@@ -235,7 +238,7 @@ def _flat_automaton(prefix: str, automaton: Automaton, resolver: _Resolver) -> A
             replace(
                 t,
                 signals=tuple(map(full, t.signals)),
-                resets=tuple((full(state), op, tuple(map(full, args))) for state, op, args in t.resets),
+                resets=tuple((full(state, f"{path} (reset)"), op, tuple(map(full, args))) for state, op, args in t.resets),
                 impact=tuple(prefix + element for element in t.impact),
             )
             for t in automaton.transitions

@@ -102,10 +102,13 @@ MAX_PANELS = 12
 def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
     """Yield `count` axes (count,): the first of the given axes, or the axes of a new figure in this style. No window opens.
 
-    Raises E416, which is also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
+    Raises E416, which is also an ImportError, if Matplotlib is not installed; `ModelError` E560 for other objects and too few.
     """
     if axes is not None:
         supplied = np.asarray(axes, dtype=object).reshape(-1)
+        if others := [each for each in supplied if not hasattr(each, "plot")]:
+            title = f"{what} cannot be plotted on {others[0]!r}"
+            raise refusal("E560", title, "axes=plt.subplots(n)[1], axes of Matplotlib, or none", about=about)
         if len(supplied) < count:
             title = f"{count} {what} cannot be plotted on {len(supplied)} of your axes"
             raise refusal("E560", title, f"as many axes as {what}, or none", about=about)

@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.output.cells import cell, line, table
-from screws.errors import ScrewbondError, plural
-from screws.names import similar_names
-
-MAX_LISTED = 8
-"""Maximum number of names listed if none is similar."""
-
-
-class UnknownName(ScrewbondError, KeyError):
-    """Unknown name, whose message is shown without the quotation marks that Python puts around a key."""
-
-    code = "E318"
-
-    def __str__(self) -> str:
-        return f"{self.code} {self.args[0]}"
-
-
-def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
-    """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
-    near = similar_names(name, names)
-    some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_LISTED])
-    more = f" and {len(names) - MAX_LISTED} more" if not near and len(names) > MAX_LISTED else ""
-    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
+from screws.errors import plural
 
 
 @dataclass(frozen=True)
@@ -72,7 +52,7 @@ class Quantities(Mapping[str, Quantity]):
 
     def __repr__(self) -> str:
         some = ", ".join(list(self._quantities)[:6])
-        return f"<{len(self)} {self._kind}s: {some}{', ...' if len(self) > 6 else ''}>"
+        return f"<{plural(len(self), self._kind)}: {some}{', ...' if len(self) > 6 else ''}>"
 
 
 class Parameters(Quantities):
@@ -85,7 +65,8 @@ class Parameters(Quantities):
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for values of the wrong shape.
+        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for invalid values; E119,
+        E151 for values out of range.
         """
         return self._vector(changes)
 

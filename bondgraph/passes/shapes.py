@@ -92,7 +92,8 @@ def find_shapes(system: System, model: Model) -> System:
     """Return the system with the shapes of all values.
 
     Raises `ModelError`: E128 for inconsistent shapes, E129 for a formula that fails, E133 for an Euler junction whose matrix
-    is not skew-symmetric, E155 for formulas of one element that contradict each other.
+    is not skew-symmetric, E155 for formulas of one element that contradict each other, E110 for an energy that quadrature cannot
+    compute.
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
@@ -153,22 +154,31 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     if len(results) != len(outs):
         counts = f"{plural(len(results), 'result')} for {plural(len(outs), 'name')}"
         title = f"{_owner(statement, model)}: {statement.op.name} gives {counts}"
-        return _problem("E128", title, statement, model, arguments)
+        cure = f"a formula that returns {plural(len(outs), 'result')}"
+        return _problem("E128", title, statement, model, arguments, cure=cure)
     if not all(map(_is_numeric, results)):
         return _no_number(statement, model, results)
     for name, result, shape in zip(outs, results, shapes, strict=True):
         needed = system.values[name].shape
         if needed is not None and shape != needed:
             title = f"{_owner(statement, model)}: {_readable(name)} has shape {shape}, but needs {needed}"
-            return _problem("E128", title, statement, model, arguments)
+            vectors = [path for path, each in model.elements.items() if len(needed) == 1 and needed in _own_shapes(each)]
+            why = f"values with {needed[0]} components: {', '.join(vectors[:4])}" if vectors else ""
+            return _problem("E128", title, statement, model, arguments, why, f"a result of shape {needed}, that of its bond")
         values[name] = result
     return None
+
+
+def _own_shapes(element: Element) -> Iterator[tuple[int, ...]]:
+    """Yield the shapes of an element's parameters and start values, which give its bond a dimension."""
+    yield from (np.shape(each.value) for each in element.parameters.values())
+    yield from (np.shape(each.initial) for each in element.law.states().values())
 
 
 def _is_numeric(result: Any) -> bool:
     if isinstance(result, np.ndarray) and result.dtype.kind in "OSU":
         return all(map(_is_numeric, result.flat))
-    return result is not None and not isinstance(result, (str, bytes))
+    return result is not None and not isinstance(result, (str, bytes, Mapping, set))
 
 
 def _failure(statement: Statement, system: System, model: Model, arguments: list[Any], error: Exception) -> Problem:
@@ -191,7 +201,9 @@ def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> 
     return Problem("E129", title, (), (owner.place if owner else None,), ("a function that returns a number on every path",))
 
 
-def _problem(code: str, title: str, statement: Statement, model: Model, arguments: list[Any], why: str = "") -> Problem:
+def _problem(
+    code: str, title: str, statement: Statement, model: Model, arguments: list[Any], why: str = "", cure: str = ""
+) -> Problem:
     shapes = [f"{_readable(arg)} {_shape(value)}" for arg, value in zip(statement.args, arguments, strict=True)]
     details = [why] if why else []
     details.append(f"formula: {statement.op.name}; arguments with shapes: {', '.join(shapes) or 'none'}")
@@ -199,12 +211,10 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     law = owner.law if isinstance(owner, Element) else None
     if code != "E128":
         cure = "a formula that accepts floats and arrays of floats with these shapes at the start values"
-    elif isinstance(law, SignalBlock):
-        cure = "consistent shapes: a scalar for a scalar, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) if the ratio is a matrix: (n2, n1) for a transformer, (n1, n2) for a gyrator"
     else:
-        cure = "a result of the bond's shape: () for dimension 1, else (n,)"
+        cure = cure or "consistent shapes: a scalar for a scalar, (n,) for a vector, a matrix with a column for each component"
     return Problem(code, title, tuple(details), (owner.place if owner else None,), (cure,))
 
 

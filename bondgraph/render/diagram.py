@@ -28,6 +28,7 @@ from bondgraph.render.layout.spacing import frame
 from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
+from screws.calls import explain_methods
 from screws.names.similar import MAX_LISTED, similar_names
 
 LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
@@ -106,6 +107,7 @@ def legend_lines(kinds: set[str], left: float, top: float, width: float, palette
 MARGIN = 24.0
 
 
+@explain_methods
 @dataclass(frozen=True)
 class Diagram:
     """Drawn bond graph, which notebooks display."""

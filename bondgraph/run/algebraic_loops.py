@@ -16,12 +16,14 @@ SUFFICIENT_DECREASE = 0.25
 """Minimum relative decrease of the residual by a full Newton step; a shortened step needs proportionally less."""
 
 NATURAL = (False, True)
-"""True for the attempts that measure residuals and unknowns in their natural sizes, because in SI units a residual in
-volts can hide a residual of microamperes."""
+"""Attempts to solve a loop: False for SI units, then True for the natural sizes of residuals and unknowns, because in SI units a
+residual in volts can hide a residual of microamperes."""
 
-ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""ROUNDED is the size of a Newton step, relative to the unknowns, that counts as rounding error, and CLOSE the largest
-last step of a solved loop. SMALL is the smallest size of the unknowns in both tests."""
+ROUNDED, SMALL = 1e-15, 1e-12
+"""Size of a Newton step that counts as rounding error, relative to the unknowns, and size that is added to theirs."""
+
+CLOSE = 1e-6
+"""Largest last step of a solved loop, relative to the unknowns, and size that is added to theirs."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]

@@ -70,7 +70,7 @@ class Bound:
 
     def breaks(self) -> list[tuple[str, float, float]]:
         """Return (element, time, period) for each time at which a formula jumps or has a kink, in s on the clock of the
-        formulas."""
+        formulas; the period of a single break is infinite."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -103,7 +103,7 @@ class Bound:
         kernel = _at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
-    def resets(self, index: int) -> bool:
+    def has_reset(self, index: int) -> bool:
         return _at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -147,7 +147,7 @@ class Bound:
         arrays = {name: np.array(values) for name, values in loop_arrays(program).items()}
         most = max((len(loop.states) for loop in program.loops), default=0)
         arrays |= {name: np.zeros(size) for name, size in algebraic_loops.LoopTable.lengths(unknowns=most).items()}
-        kernels = [_into(loop.kernel) for loop in program.loops]
+        kernels = [_in_place(loop.kernel) for loop in program.loops]
         numbers = {"loops": len(kernels), "origin": self.origin, "unsolved": 0}
         return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
@@ -167,13 +167,12 @@ class Bound:
         return self._values(self.program.jacobian, t, x, m)
 
     def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of states from the Jacobian, and the rates; no couplings if the program has no derivatives."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states without the unknowns of algebraic loops."""
+        """Indices of the states that are not unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
@@ -186,7 +185,7 @@ def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
     return kernels[index] if index < len(kernels) else None
 
 
-def _into(kernel: Kernel) -> Callable[..., None]:
+def _in_place(kernel: Kernel) -> Callable[..., None]:
     """Return a kernel as a function of its blocks and an output array, which may be longer than its outputs."""
 
     def evaluate(*blocks: Any) -> None:

@@ -50,7 +50,7 @@ class ClockSchedule:
             if not np.isfinite(offset) or not period > 0.0:
                 continue
             if np.isfinite(period):
-                _check(name, period, offset, span, most)
+                _check_count(f'"{name}" has too many breaks', "breaks", period, span, most)
                 rows.append(_Row(name, _first(offset, period, t_start, -np.inf), period))
             elif t_start <= offset < t_end:
                 once.append(offset)
@@ -85,12 +85,13 @@ class ClockSchedule:
         return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
     def tick(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-        """Carry out all ticks due at t in the order of the clocks; return the time and x after them."""
+        """Carry out all ticks due at t in the order of the clocks, and pass the breaks there; return the time and x
+        afterwards."""
         first = self.next()
         due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
         if self.silent[due].any():
-            self._bound.window[0] = self._beside(time, 1.0)
+            self._bound.window[0] = self._time_off_break(time, 1.0)
         self._bound.window[1] = np.inf
         for row in due.tolist():
             clock = self.clocks[row]
@@ -104,9 +105,9 @@ class ClockSchedule:
     def look_ahead(self) -> None:
         """Keep the user's formulas on this side of the next break despite the rounding error of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
-        self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
+        self._bound.window[1] = self._time_off_break(following, -1.0) if following < np.inf else np.inf
 
-    def _beside(self, time: float, side: float) -> float:
+    def _time_off_break(self, time: float, side: float) -> float:
         on_clock = self._bound.origin + time
         return on_clock + side * BREAK_MARGIN * (abs(on_clock) + 1e-6 * self._bound.span)
 
@@ -126,8 +127,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start,
-    with exact arithmetic; return 0 if a single tick has passed."""
+    """Return the first tick at or after the start of the run among offset + n period, n >= `earliest`, in s since the start,
+    with exact arithmetic; return 0 for a single tick (infinite period) before the start."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)
@@ -140,14 +141,14 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
 
 
 def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
-    cures: tuple[str, ...] = ("a positive period, in s, and a finite offset",)
-    if not period > 0.0:
-        why = f"its period is {period:g} s"
-    elif not np.isfinite(offset):
-        why = f"its first tick is at {offset:g} s"
-    elif span / period > (limit := min(most, 1.0 / (64.0 * SAME_TIME))):
-        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; the limit is {limit:.3g}"
-        cures = ("a longer period", "a shorter run")
-    else:
-        return
-    raise RunError(Problem("E330", f'the clock of "{name}" cannot run', (why,), cures=cures))
+    title = f'the clock of "{name}" cannot run'
+    if not period > 0.0 or not np.isfinite(offset):
+        why = f"its first tick is at {offset:g} s" if period > 0.0 else f"its period is {period:g} s"
+        raise RunError(Problem("E330", title, (why,), cures=("a positive period, in s, and a finite offset",)))
+    _check_count(title, "ticks", period, span, most)
+
+
+def _check_count(title: str, instants: str, period: float, span: float, most: float) -> None:
+    if span / period > (limit := min(most, 1.0 / (64.0 * SAME_TIME))):
+        why = f"a period of {period:g} s makes {span / period:.3g} {instants} in {span:g} s; the limit is {limit:.3g}"
+        raise RunError(Problem("E330", title, (why,), cures=("a longer period", "a shorter run")))

@@ -57,6 +57,7 @@ from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selectio
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
+from bondgraph.run_arguments import DEFAULTS
 from screws.errors import plural
 
 if TYPE_CHECKING:
@@ -69,8 +70,7 @@ class RunCheckpoint:
 
     Parameters
     ----------
-    integrator, weights, settler : objects that use the tables of the run; settler is None for a model without events and loops.
-    status : last status of the integrator.
+    integrator, weights, handler : objects that use the tables of the run; handler is None for a model without events and loops.
     samples : sample rows, the first of which are filled.
     logged : rows of past events, in chunks (k, width).
     start_energies : energy per storage before any event, J.
@@ -78,7 +78,7 @@ class RunCheckpoint:
 
     integrator: OneStep
     weights: ErrorWeights
-    settler: EventHandler | None
+    handler: EventHandler | None
     status: Status
     samples: SampleRows
     logged: tuple[np.ndarray, ...]
@@ -104,7 +104,7 @@ class Hybrid:
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
         self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
-        x = settings.x if ticks.delays is None else ticks.delays.begun(settings.x, self.m)
+        x = settings.x if ticks.delays is None else ticks.delays.initial_states(settings.x, self.m)
         self.x, _ = bound.consistent(self.t, x, self.m)
         self.samples = samples or SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))
         self.start_energies = bound.energies(self.t, self.x, self.m)
@@ -112,34 +112,36 @@ class Hybrid:
         self.failure: Failure | None = None
         self.effort, self.methods = Effort(), list[MethodEntry]()
         self._reference = reference
-        self._settler: EventHandler | None = None
+        self._handler: EventHandler | None = None
 
-    def go(self, choice: Selection) -> None:
+    def run(self, choice: Selection) -> None:
         if self.ticks.due(self.t):
             _, self.x = self.ticks.tick(self.t, self.x, self.m)
-        self._settler = event_handler(self.bound, self.settings)
-        if self._settler is not None:
-            self._settler.bind_log(self.log, self.samples)
+        self._handler = event_handler(self.bound, self.settings)
+        if self._handler is not None:
+            self._handler.bind_log(self.log, self.samples)
         levels = self._handle_event(choice, (), self.t)
         self.samples.start(self.x, self.q, self.m)
-        self._go(choice, levels)
+        self._run_segments(choice, levels)
 
-    def go_on(self, choice: Selection, checkpoint: RunCheckpoint) -> None:
+    def resume(self, choice: Selection, checkpoint: RunCheckpoint) -> None:
         self.weights, self.samples, self.start_energies = checkpoint.weights, checkpoint.samples, checkpoint.start_energies
         for rows in checkpoint.logged:
             self.log.take(rows)
-        if checkpoint.settler is not None:
-            self._settler = checkpoint.settler
-            self._settler.bind_log(self.log, self.samples)
+        if checkpoint.handler is not None:
+            self._handler = checkpoint.handler
+            self._handler.bind_log(self.log, self.samples)
         segment = checkpoint.integrator.segment(checkpoint.status)
-        self._go(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
+        self._run_segments(choice, np.zeros(0) if segment.start is None else segment.start.levels, checkpoint.integrator, segment)
 
-    def _go(self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None) -> None:
+    def _run_segments(
+        self, choice: Selection, levels: np.ndarray, begun: Integrator | None = None, segment: Segment | None = None
+    ) -> None:
         selection: Selection | None = choice
         while selection is not None and self.failure is None:
             self.methods.append(selection.entry)
-            settler = None if self._reference else self._settler
-            integrator = begun or build(self.bound, self.settings, selection, self.ticks, self.weights, settler)
+            handler = None if self._reference else self._handler
+            integrator = begun or build(self.bound, self.settings, selection, self.ticks, self.weights, handler)
             try:
                 selection, levels = self._integrate(integrator, selection, levels, segment)
             finally:
@@ -148,16 +150,16 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event at the end of a segment that began at `segment_start`, or at the start; return the levels (2 k,)
-        of the guards."""
-        settler, levels = self._settler, np.zeros(0)
-        if settler is not None:
+        """Handle the event after a segment that began at `segment_start`, or at the start; return the levels (2 k,) of the
+        guards."""
+        handler, levels = self._handler, np.zeros(0)
+        if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
             point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
-            after = settler.handle_event(function, point, fired, segment_start)
-            self.x, self.q, self.m, levels = after.x, after.q, after.m, settler.begun[1]
-            if not settler.is_consistent:
-                self._fail(*event_failure(settler, self.x))
+            after = handler.handle_event(function, point, fired, segment_start)
+            self.x, self.q, self.m, levels = after.x, after.q, after.m, handler.begun[1]
+            if not handler.is_consistent:
+                self._fail(*event_failure(handler, self.x))
         elif not np.isfinite(self.x).all():
             self._fail(*not_finite(self.bound.program, "start", self.x))
         return levels
@@ -165,11 +167,11 @@ class Hybrid:
     @property
     def events_in_python(self) -> int:
         """Number of events that Python handled or that ended the run."""
-        return 0 if self._settler is None else self._settler.consultations
+        return 0 if self._handler is None else self._handler.consultations
 
     def _record_states(self, count: int) -> None:
-        if self._settler is not None:
-            self._settler.history.record_states(self.samples.left[:count, : len(self.x)])
+        if self._handler is not None:
+            self._handler.history.record_states(self.samples.free_rows[:count, : len(self.x)])
 
     def _fail(self, kind: str, reason: str, suspect: str, cures: tuple[str, ...] = ()) -> None:
         self.failure = describe(self.bound.program, kind, reason, self.settings.t_start + self.t, self.x, suspect, cures)
@@ -185,7 +187,7 @@ class Hybrid:
             if restart:
                 integrator.restart(self.t, self.x, self.q, self.m, levels)
                 segment_start = self.t
-            remaining = settings.times[samples.written :], samples.left
+            remaining = settings.times[samples.written :], samples.free_rows
             segment = first or integrator.advance(*remaining, settings.span, self._next_page)
             first = None
             self.t, self.x, self.q = segment.t, segment.x, segment.q
@@ -200,21 +202,22 @@ class Hybrid:
             if segment.status == Status.STIFF:
                 return selection_after_stiffness(self.bound.program, choice), levels
             if segment.status.failed:
-                why = cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.known)
+                why = cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.state_sizes)
                 self._fail(*why, SERIES_CURES if choice.entry.needs_series and why[0] == "not finite" else ())
             elif segment.status == Status.PAUSE and (too_many := self._too_many(integrator.effort().steps)):
-                self._fail("too many steps", too_many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
+                suspect = fastest_rate(self.bound, self.t, self.x, self.m, self.weights.state_sizes)
+                self._fail("too many steps", too_many, suspect, self._larger_limit(integrator.effort().steps))
             elif segment.status == Status.PAUSE and (pace := integrator.slow_pace()) > 0.0:
                 self._fail_if_chattering(pace)
-            elif segment.status == Status.EVENT_ENDS and self._settler is not None:
-                self._fail(*event_failure(self._settler, self.x))
+            elif segment.status == Status.EVENT_ENDS and self._handler is not None:
+                self._fail(*event_failure(self._handler, self.x))
             elif restart:
                 levels = self._handle_event(choice, segment.fired, segment_start)
         return None, levels
 
     def _fail_if_chattering(self, pace: float) -> None:
         """End the run if it creeps, with a mean step of `pace` s, along a surface across which rates jump."""
-        sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.known, pace)
+        sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.state_sizes, pace)
         if sides is not None:
             endless = sides.explained(self.bound, self.t, self.m)
             self._fail(endless.kind, endless.reason, endless.suspect, endless.cures)
@@ -223,8 +226,8 @@ class Hybrid:
         samples = self.samples
         self._record_states(count)
         samples.add(count, m, held)
-        samples.turn()
-        return samples.left
+        samples.flush()
+        return samples.free_rows
 
     def _too_many(self, steps: int) -> str:
         """Return the message for a run that has taken too many steps, or is so slow that it certainly will, or ""."""
@@ -235,6 +238,11 @@ class Hybrid:
             return ""
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
         return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"
+
+    def _larger_limit(self, steps: int) -> tuple[str, ...]:
+        """Return the cure for a run that the default limit of steps would let finish; () for any other run."""
+        needed = 2.0 * steps * self.settings.span / self.t if self.t > 0.0 else np.inf
+        return (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
 
     def examine(self) -> None:
         """End the run before the first sample with an invalid value, unless it has ended there already."""

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from bondgraph.errors import unknown_name
 from bondgraph.model.units import per_second
-from bondgraph.output.tables import unknown_name
 from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.results.result import extreme
 from bondgraph.run.results.values_at import Sampled
@@ -36,8 +36,8 @@ class Measurable(Sampled, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`, as returned by `last`,
-    `peak`, ... or `events`."""
+    """Measure of a run, which computes a scalar or array: `what` is its name, `of` the quantity or event that it measures. The
+    functions `last`, `peak`, ... and `events` return measures."""
 
     what: str
     of: str = ""
@@ -52,7 +52,7 @@ class Measure:
 
     @property
     def stored(self) -> str:
-        """Text for a store of runs."""
+        """Text that represents the measure in a store of runs."""
         return repr(Measure(self.kind.stored or self.what, self.of))
 
     def __call__(self, result: Measurable) -> np.ndarray:
@@ -60,7 +60,7 @@ class Measure:
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
     def of_program(self, name: str, program: Program) -> KeptQuantity:
-        """Return the quantity for runs of a program: name, unit, and shape without the axis of samples."""
+        """Return the name, the unit and the shape, without the axis of samples, of the kept values in runs of a program."""
         if self.kind.of_event:
             return KeptQuantity(name, self.kind.unit(""), ())
         slot = program.layout[self.of]
@@ -121,7 +121,8 @@ class MeasureKind:
     take : function from a finished run and the name of a quantity or event to the value.
     machine : rule by which machine code computes a bitwise equal value; None if only results of single runs have this measure.
     unit : function from the unit of the quantity to the unit of the measure.
-    of_event : True if it measures events, not a quantity. scalar : True if the quantity must be a scalar.
+    of_event : True if it measures events, not a quantity.
+    scalar : True if the quantity must be a scalar.
     over_time : True if there is a value for every sample.
     stored : name in older stores and plans.
     """
@@ -136,7 +137,7 @@ class MeasureKind:
     stored: str = ""
 
 
-def is_meant(event: str, edge: RunTransition) -> bool:
+def matches_event(event: str, edge: RunTransition) -> bool:
     """Return True if a transition is an event of this kind or of this switch; without a name, True for all events."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
@@ -216,9 +217,9 @@ STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
-def measure_of(asked: object) -> object:
+def measure_of(argument: object) -> object:
     """Return the measure for a user's argument: a name alone means `series`."""
-    return series(asked) if isinstance(asked, str) else asked
+    return series(argument) if isinstance(argument, str) else argument
 
 
 def why_not(measure: object, program: Program) -> tuple[str, ...]:

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.errors import Problem, RunError
+from bondgraph.errors import Problem, RunError, caller_place
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Program
+from screws.calls import explain_methods
+from screws.numeric_arguments import floats, shown
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
 class OdeFunctions:
@@ -43,12 +46,12 @@ class OdeFunctions:
 
     def rates(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return dx/dt (n,) at the time t, s, and the state x (n,), in the units of the states per second."""
-        return self._bound.rates(t, np.asarray(x, dtype=float), self.modes)
+        return self._bound.rates(t, self._state(x), self.modes)
 
     def jacobian(self, t: float, x: np.ndarray) -> Any:
         """Return d rates / dx, (n, n), as an array, or as a `scipy.sparse.csc_array` if the record is `sparse`."""
         bound, program = self._bound, self._bound.program
-        x = np.asarray(x, dtype=float)
+        x = self._state(x)
         if program.jacobian is None or program.jacobian_pattern is None:  # no rate depends on a state
             indptr, indices, values = np.zeros(len(x) + 1, dtype=np.int32), np.zeros(0, dtype=np.int32), np.zeros(0)
         elif not self.sparse:
@@ -64,7 +67,15 @@ class OdeFunctions:
     def events(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return the guards (k,): an event is due when its guard rises through zero; the guard is -1 if the event cannot fire in
         these modes."""
-        return self._bound.guards(t, np.asarray(x, dtype=float), self.modes)
+        return self._bound.guards(t, self._state(x), self.modes)
+
+    def _state(self, x: Any) -> np.ndarray:
+        """Return a state as floats (n,); raise E305 for another shape."""
+        state = floats(x, (len(self.states),)) if not isinstance(x, np.ndarray) or x.dtype != float else x
+        if state is None or state.shape != (len(self.states),):
+            cure = f"{len(self.states)} numbers: {', '.join(self.states[:8])}"
+            raise RunError(Problem("E305", f"the state cannot be {shown(x)}", (), (caller_place(),), (cure,)))
+        return state
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
@@ -73,9 +84,15 @@ class OdeFunctions:
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
         """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
-        the state after the reset as `start`. Other events due at that instant are not handled."""
+        the state after the reset as `start`. Other events due at that instant are not handled. Raises `RunError` E305 for an
+        unknown number, E349 if an algebraic loop has no solution in the new modes."""
+        if event not in range(len(self.event_names)):
+            listed = ", ".join(f"{k} ({name})" for k, name in enumerate(self.event_names[:8])) or "none: no transition can fire"
+            raise RunError(
+                Problem("E305", f"there is no event {event}", (), (caller_place(),), (f"one of the events: {listed}",))
+            )
         bound, edge = self._bound, self._bound.program.transitions[event]
-        x, modes = np.asarray(x, dtype=float), self.modes.copy()
+        x, modes = self._state(x), self.modes.copy()
         modes[edge.slot] = float(edge.target)
         return _functions(bound.program, t, bound.reset(event, t, x, self.modes), self.parameters, modes, self.sparse)
 
@@ -91,7 +108,7 @@ def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
 def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
     """Return the functions of a program from a start (n,) with parameters p and modes m.
 
-    Raises `RunError` E349 for a model with sampled blocks, whose states jump at ticks, or with delays.
+    Raises `RunError` E349 for a model with sampled blocks or delays, and for an algebraic loop without a solution at the start.
     """
     if program.delays:
         title = f'"{program.name}" has delays, whose signals depend on more than a time and a state'
@@ -107,7 +124,7 @@ def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.n
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:
-        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at the start"
+        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at t = {t:g} s"
         raise RunError(
             Problem("E349", title, cures=('a value close to its solution: guess={"load.effort": 72.0} of compile_model',))
         )

@@ -19,23 +19,23 @@ class PythonCallback:
 
     Parameters
     ----------
-    answer : function that returns an integer, such as an address.
-    otherwise : integer that machine code gets, after an exception in `answer`, until `check` is called.
-    persistent : True to try again after an exception, which a signal may have caused.
-    has_argument : True if machine code passes the address of its table, which `answer` ignores.
+    function : returns an integer, such as an address.
+    fallback : returns the integer that machine code gets after an exception in `function`.
+    persistent : True to call `function` up to `MAX_TRIES` times, because a signal may have caused the exception.
+    has_argument : True if machine code passes the address of its table, which `function` ignores.
     """
 
     def __init__(
-        self, answer: Callable[[], int], otherwise: Callable[[], int] = int, persistent: bool = False, has_argument: bool = False
+        self, function: Callable[[], int], fallback: Callable[[], int] = int, persistent: bool = False, has_argument: bool = False
     ):
         self._error: BaseException | None = None
-        self._steps = self._results(answer, otherwise, MAX_TRIES if persistent else 1)
+        self._steps = self._results(function, fallback, MAX_TRIES if persistent else 1)
         next(self._steps)
         step: Callable[..., int] = self._steps.send if has_argument else self._steps.__next__
         self._called = ctypes.CFUNCTYPE(*[ctypes.c_void_p] * (1 + has_argument))(step)
         self.address: int = ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
-    def _results(self, answer: Callable[[], int], otherwise: Callable[[], int], tries: int) -> Generator[int, None, None]:
+    def _results(self, function: Callable[[], int], fallback: Callable[[], int], tries: int) -> Generator[int, None, None]:
         result, remaining = 0, 0
         while True:
             try:
@@ -43,7 +43,7 @@ class PythonCallback:
                     if not remaining:
                         remaining = tries + 1
                         yield result
-                    result = answer() if remaining > 1 else otherwise()
+                    result = function() if remaining > 1 else fallback()
                     remaining = 0
             except GeneratorExit:  # the caller no longer exists
                 return

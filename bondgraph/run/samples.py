@@ -7,27 +7,28 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks as filled the first `count` of the rows
-that it last returned, and writes their modes; the modes of the first `held` rows are already written."""
+"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). The function marks as filled the first `count` of
+the rows that it last returned, and writes their modes, except those of the first `held` rows, which are already written."""
 
-Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
+SampleConsumer = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Function that takes states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
 
 
 class SampleRows:
-    """Buffer for the `written` samples that have not been handed over: `rows` (capacity, states + quadratures) and `modes`
-    (capacity, modes).
+    """Buffer of samples: `rows` (capacity, states + quadratures) and `modes` (capacity, modes); `written` counts the samples so
+    far.
 
-    The buffer holds all samples unless they are consumed during the run (`taken`).
+    The buffer holds all samples of a run unless a `consumer` takes them during the run.
     """
 
-    def __init__(self, room: int, states: int, quadratures: int, modes: int, taken: Taken | None = None):
+    def __init__(self, room: int, states: int, quadratures: int, modes: int, consumer: SampleConsumer | None = None):
         self.rows, self.modes = np.empty((room, states + quadratures)), np.empty((room, modes))
         self.states, self.written = states, 0
-        self._gone, self._taken = 0, taken
+        self._flushed, self._consumer = 0, consumer
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
+        """Return a buffer in existing arrays, whose first row is filled."""
         rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
         rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
         return rows_of
@@ -37,40 +38,40 @@ class SampleRows:
         self.add(1, m)
 
     @property
-    def here(self) -> int:
+    def pending(self) -> int:
         """Number of filled rows that have not been handed over."""
-        return self.written - self._gone
+        return self.written - self._flushed
 
     @property
-    def left(self) -> np.ndarray:
-        return self.rows[self.here :]
+    def free_rows(self) -> np.ndarray:
+        return self.rows[self.pending :]
 
     @property
-    def modes_left(self) -> np.ndarray:
-        return self.modes[self.here :]
+    def free_modes(self) -> np.ndarray:
+        return self.modes[self.pending :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
         """Mark `count` rows as filled, and set their modes to m, except in the first `held` rows, whose modes are already
         written."""
-        self.modes[self.here + held : self.here + count] = m
+        self.modes[self.pending + held : self.pending + count] = m
         self.written += count
 
-    def turn(self) -> None:
-        if self._taken is not None and self.here:
-            self._taken(self.x, self.q, self.m)
-            self._gone = self.written
+    def flush(self) -> None:
+        if self._consumer is not None and self.pending:
+            self._consumer(self.x, self.q, self.m)
+            self._flushed = self.written
 
     @property
     def x(self) -> np.ndarray:
-        """States, (`here`, states)."""
-        return np.ascontiguousarray(self.rows[: self.here, : self.states])
+        """States, (`pending`, states)."""
+        return np.ascontiguousarray(self.rows[: self.pending, : self.states])
 
     @property
     def q(self) -> np.ndarray:
-        """Integrated powers, (`here`, quadratures)."""
-        return np.ascontiguousarray(self.rows[: self.here, self.states :])
+        """Integrated powers, (`pending`, quadratures)."""
+        return np.ascontiguousarray(self.rows[: self.pending, self.states :])
 
     @property
     def m(self) -> np.ndarray:
-        """Modes, (`here`, modes)."""
-        return self.modes[: self.here]
+        """Modes, (`pending`, modes)."""
+        return self.modes[: self.pending]

@@ -19,28 +19,36 @@ from screws.errors import plural
 from screws.names import similar_names
 from screws.names.renamed import SETTING_VALUES, new_words, now
 
-_REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
+_REPLACEMENTS = dict.fromkeys(
+    methods.REMOVED_SETTINGS, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver"
+)
 _REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")
 _REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "integrator": "method="}
 _REPLACEMENTS |= {
     "inputs": "signals.measured(...) or another block, for an input over time",
     "events": "an Automaton in the graph",
 }
-"""Setting of an earlier version or another program -> its replacement."""
+"""Replacements of settings of earlier versions and of other programs."""
 _EXAMPLES = {"rtol": "1e-6", "atol": "1e-9", "max_step": "0.01"}
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
 MIN_SPAN = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
-"""Shortest run, s: the squares of its shortest steps do not underflow."""
+"""Shortest duration of a run, s, in which the squares of the shortest steps do not underflow."""
 _FLOAT = np.dtype(float)
 _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; `times` (k,) are the sample times since the start, from 0 on, and `dates` the same times on the user's
-    clock; `span` is the duration of the run, s, and `t_end` its end on the user's clock; `method` is None for "auto"."""
+    """Checked settings of a run.
+
+    Parameters
+    ----------
+    span : duration of the run, s; `t_start` and `t_end` are on the user's clock.
+    times, dates : sample times (k,), s, since the start, from 0 on, and on the user's clock.
+    method : None for "auto".
+    """
 
     x: np.ndarray
     p: np.ndarray
@@ -107,15 +115,16 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
-    """Return a start, parameter or mode vector as float64 (length,); raise E305 for a wrong length, and the error `code` for
-    invalid numbers."""
+    """Return the start values, parameters or modes (`name` x, p or m) as float64 (length,); raise E305 for a wrong length, and
+    the error `code` for invalid numbers."""
     meaning = _MEANINGS[name]
     if type(argument) is np.ndarray and argument.dtype is _FLOAT:
         values = argument.flatten()
     else:
         values = numbers(argument, code, meaning).ravel()
     if values.size != length:
-        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}")
+        cures = (f"{length} {meaning}, in the order of `prepared.start_values()`",)
+        raise _refuse("E305", f"the number of {meaning} must be {length}, not {values.size}", cures=cures)
     finite = np.isfinite(values)
     if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
@@ -123,11 +132,12 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     return values
 
 
-def span_of(t_start: float, t_end: float) -> tuple[float, float]:
-    """Return the start and the end as floats; raise E301 unless they form an interval."""
+def run_interval(t_start: float, t_end: float) -> tuple[float, float]:
+    """Return the start and the end as floats; raise E301 unless both are finite and the run lasts at least `MIN_SPAN`."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
+        cure = "a finite t_end" if math.isfinite(start) else "a finite t_start"
+        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=(cure,))
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("increase t_end",))
     if end - start < MIN_SPAN:
@@ -146,11 +156,11 @@ def longest_step(argument: object, span: float, max_steps: int) -> float:
         raise _refuse("E306", title, cures=("max_step=None, which leaves the step size to the run",))
     if span / step > max_steps:
         title = f"max_step = {step:g} s makes {span / step:.3g} steps in a run of {span:g} s, more than max_steps = {max_steps:g}"
-        raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
+        raise _refuse("E306", title, cures=(f"a max_step of {_rounded_up(span / max_steps)} s or more", "a larger max_steps"))
     return step
 
 
-def _no_less(value: float) -> str:
+def _rounded_up(value: float) -> str:
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 
@@ -170,7 +180,7 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
     bad = np.flatnonzero(~(np.isfinite(absolute) & (absolute > 0.0)))
     if bad.size:
         name = program.layout.label("x", int(bad[0]))
-        cures = ("a positive number, in the state's unit",)
+        cures = ("a positive, finite number, in the state's unit",)
         raise _refuse("E302", f"atol of {name} is {absolute[bad[0]]:g}", cures=cures)
     return relative, absolute
 
@@ -188,8 +198,8 @@ def _checked_count(samples: Any, end: float) -> int:
 
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Convert a number of samples, a step (s), or a list of times to sample times, both since the start of the run and on the
-    user's clock; raise E303 unless they ascend within the run."""
+    """Return the sample times since the start of the run, and the same times on the user's clock, for a number of samples, a
+    step (s) or a list of times. The start is always included. Raise E303 unless the times ascend within the run."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
@@ -258,6 +268,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
+        cures = cures or (f'{what}="{allowed[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
@@ -269,5 +280,14 @@ def positive(what: str, argument: object) -> float:
     return value
 
 
+def flag(what: str, argument: object) -> bool:
+    """Return a setting that is True or False; raise E306 otherwise."""
+    if not isinstance(argument, (bool, int, np.bool_)) or argument not in (True, False):
+        raise _refuse("E306", f"{what} = {_shown(argument)} is neither True nor False", cures=(f"{what}=True",))
+    return bool(argument)
+
+
 def count(what: str, argument: object) -> int:
-    return int(min(positive(what, argument), 2.0**53))
+    if (value := positive(what, argument)) < 1.0:
+        raise _refuse("E306", f"{what} = {argument} is less than 1", cures=(f"a whole number for {what}",))
+    return int(min(value, 2.0**53))

@@ -41,7 +41,8 @@ def simulate(
     that was reached.
 
     Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for an unknown choice, E305 for a wrong
-    number of values, E306 for other settings, E330 for clocks, E308 to E310 for values that are not finite, E323 for a run that
-    is not ok if `strict`, E346 or E348 for an invalid keep or sink.
+    number of values, E306 for other settings, E322 for an unknown setting, E330 for clocks, E332 to E334 for delays, E308 to E310
+    for values that are not finite, E323 for a run that is not ok if `strict`, E346 or E348 for an invalid keep or sink;
+    `FileError` E415 for an unknown file type.
     """
     return prepare(program, t_end, KeepOptions(keep, sink), **settings).result(x0, parameters, modes0)

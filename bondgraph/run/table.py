@@ -99,7 +99,7 @@ class _View:
         if kind in (float, int, bool):
             return np.float64(fields[name]) if kind is float else kind(fields[name])
         if not isinstance(kind, Array):
-            return _behind(int(fields[name]), kind)
+            return _pointee(int(fields[name]), kind)
         array = fields.arrays[name].reshape(-1)
         if kind.entries in (float, int):
             return array if kind.entries is float else array.view(np.int64)
@@ -119,24 +119,24 @@ class _Pointers:
         self._addresses, self._entries = addresses.view(np.int64), entries
 
     def __getitem__(self, index: int) -> Any:
-        return _behind(int(self._addresses[index]), self._entries)
+        return _pointee(int(self._addresses[index]), self._entries)
 
     def __setitem__(self, index: int, value: Any) -> None:
         self._addresses[index] = value._fields.address
 
 
-def _behind(address: int, kind: Any) -> Any:
+def _pointee(address: int, kind: Any) -> Any:
     if address == 0:
         return None
-    return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()
+    return _function_at(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()
 
 
-def _called(address: int, code: Code) -> Callable[..., Any]:
+def _function_at(address: int, code: Code) -> Callable[..., Any]:
     def call(*values: Any) -> Any:
         kept = [_passed(value, code.by_value) for value in values]
         returned = None if code.result is None else ctypes.c_int64
         result = ctypes.CFUNCTYPE(returned, *map(type, kept))(address)(*kept)
-        return result if code.result in (None, int) else _behind(result, code.result)
+        return result if code.result in (None, int) else _pointee(result, code.result)
 
     return call
 

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import in_unit, spelled_out
+from bondgraph.model.arguments import in_unit, refused, spelled_out
 from bondgraph.model.laws import SignalBlock, StateSpec
 from bondgraph.signals import formulas
 from bondgraph.signals.arguments import (
@@ -23,11 +23,12 @@ from bondgraph.signals.arguments import (
     result_of,
     start_values,
 )
+from screws.calls import misfit
 
 
 @spelled_out
 def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]) -> Element:
-    """Integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
+    """Return an integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
@@ -36,7 +37,7 @@ def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None 
 def lowpass(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]
 ) -> Element:
-    """Low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
+    """Return a low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
 
     Raises `ModelError` E142 unless T > 0.
     """
@@ -58,7 +59,7 @@ def derivative_filter(
     nominal: Any = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Derivative filter y = (u - filtered) / T, filtered' = y, with the transfer function s / (T s + 1).
+    """Return a derivative filter y = (u - filtered) / T, filtered' = y, with the transfer function s / (T s + 1).
 
     The state `filtered` starts at `initial`: give u's own start value for a derivative that starts at zero.
 
@@ -86,7 +87,7 @@ def pid(
     unit: str = "",
     symbol: str = "",
 ) -> Element:
-    """PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
+    """Return a PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
     filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
@@ -134,10 +135,10 @@ def pid(
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
     builder.add("y" if limits is None else "unlimited", formulas.weighted(len(gains)), *gains, *arguments)
     if limits is not None:
-        held = limits_of("pid", name, limits, unit)
-        builder.parameters |= held
+        limit_parameters = limits_of("pid", name, limits, unit)
+        builder.parameters |= limit_parameters
         builder.units["unlimited"] = unit
-        builder.add("y", formulas.LIMITER, "unlimited", *held)
+        builder.add("y", formulas.LIMITER, "unlimited", *limit_parameters)
     if tracking_time is not None:
         need_positive("pid", name, tracking_time=tracking_time)
         builder.parameters |= in_seconds(tracking_time=tracking_time)
@@ -147,7 +148,7 @@ def pid(
 
 @spelled_out
 def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Unpack[Scaled]) -> Element:
-    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, and as accurate as the solution.
+    """Return a transport delay: y(t) = u(t - `time`), from the dense output of the run, and as accurate as the solution.
 
     `time` is a run-time parameter, s. Before the start, u is its first value, or `initial`: a number, or a function of the time,
     `initial=lambda t: 1.0 + t`. Integration steps are no longer than the shortest delay; a jump or kink at t returns at t +
@@ -162,6 +163,8 @@ def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Un
         why = f"given: {time!r}; a delay that changes in a run is not supported"
         raise refusal("E184", f'delay "{name}" needs a number as its time', "time=0.1", about=name, why=why)
     need_positive("delay", name, time=time)
+    if callable(initial) and (why := misfit(initial, 0.0)):
+        raise refused("initial", initial, f"a function of the time: {why}", "initial=lambda t: 0.0", name)
     start = 0.0 if initial is None or callable(initial) else start_values(initial, None)
     block = Block(
         name,

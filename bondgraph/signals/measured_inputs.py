@@ -95,8 +95,6 @@ def measured(
 
 @dataclass(frozen=True)
 class _Columns:
-    """Points and values (n,), with the names and units of their headers."""
-
     points: np.ndarray
     values: np.ndarray
     point_name: str = "points"
@@ -114,25 +112,25 @@ class _Columns:
 
 def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Columns:
     if isinstance(source, (str, os.PathLike)):
-        return _of_file(name, Path(source), value, over)
+        return _read_file(name, Path(source), value, over)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         keys = {str(each): each for each in (source if isinstance(source, Mapping) else source.columns)}
         headers = list(keys)
-        indexed = over is None and not _times(headers, value) and hasattr(source, "index")
+        indexed = over is None and not _time_headers(headers, value) and hasattr(source, "index")
         if indexed:
-            column = _found(name, headers, value, "value", None)
+            column = _header_of(name, headers, value, "value", None)
             points = _numbers(name, "index", source.index)
             values = _numbers(name, column, source[keys[column]])
             return _checked(name, _Columns(points, values, "index", column, "", _split(column)[1]))
-        along = _found(name, headers, over, "over", value)
-        column = _found(name, headers, value, "value", along)
+        along = _header_of(name, headers, over, "over", value)
+        column = _header_of(name, headers, value, "value", along)
         points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
         return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
         for argument, wanted, column in (("value", value, header), ("over", over, "index")):
             if wanted is not None:
-                _found(name, [column], wanted, argument, None)
+                _header_of(name, [column], wanted, argument, None)
         points = _numbers(name, "index", source.index)
         return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
@@ -144,8 +142,11 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
 
 
 def _checked(name: str, columns: _Columns) -> _Columns:
+    shapes = columns.points.shape, columns.values.shape
     if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
         why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
+        if shapes[0] == shapes[1] or any(len(shape) != 1 for shape in shapes):
+            raise _refused("E444", name, "points or values are not a list of numbers", why, "np.ravel(...) of each array")
         raise _refused("E444", name, "points and values have different lengths", why, "one value for each point")
     return columns
 
@@ -157,13 +158,13 @@ def _split(header: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (header.strip(), "")
 
 
-def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
+def _header_of(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
     """Return the header that `wanted` names, with or without its unit; if `wanted` is None, return the header of the time or, for
     values, the only header except `other`."""
     if wanted is not None:
         near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
     elif argument == "over":
-        near = _times(headers, other)
+        near = _time_headers(headers, other)
     else:
         near = [each for each in headers if each and each != other]
     if len(near) == 1:
@@ -176,7 +177,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
 
 
-def _times(headers: Sequence[str], value: str | None) -> list[str]:
+def _time_headers(headers: Sequence[str], value: str | None) -> list[str]:
     """Return the headers of times, except for the wanted `value`, such as a temperature T."""
     return [each for each in headers if _split(each)[0].lower() in TIME_NAMES and value not in (each, _split(each)[0])]
 
@@ -194,15 +195,21 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         array = np.where(np.asarray(column.isna()), np.nan, array)
     numbers = real(array if array.dtype.kind != "O" else array.tolist())
     if numbers is None:
-        cells = array.ravel()[:1].tolist()
-        text = cells[0] if cells and isinstance(cells[0], str) else "a"
-        reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
-        cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
-        raise _refused("E444", name, f'"{header}" contains no numbers', f"its first cell: {cells}", cure)
+        cells = (np.array(column, dtype=object) if isinstance(column, (list, tuple)) else array).ravel().tolist()
+        texts = [cell for cell in cells if isinstance(cell, str)]
+        words = [text for text in texts if _number(text, False) is None]
+        if texts and not words:
+            cure = "pandas.to_numeric(...) of this column"
+        elif words and _moment(words[0]) is not None:
+            cure = "pandas.to_datetime(...) of this column"
+        else:
+            cure = "a column of numbers, with nan for a missing number"
+        first = (words or texts or cells)[:1]
+        raise _refused("E444", name, f'"{header}" contains cells that are not numbers', f"the first: {first}", cure)
     return numbers
 
 
-def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Columns:
+def _read_file(name: str, path: Path, value: str | None, over: str | None) -> _Columns:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -235,9 +242,9 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         if len(below) == len(headers) and None in entries and all(each is None or np.isnan(each) for each in entries):
             units = {h: cell.strip("[]()") for h, cell, each in zip(headers, below, entries, strict=True) if each is None}
             labels = labels[1:]
-    without_times = over is None and not _times(headers, value)
-    along = headers[0] if without_times else _found(name, headers, over, "over", value)
-    column = _found(name, headers, value, "value", along)
+    without_times = over is None and not _time_headers(headers, value)
+    along = headers[0] if without_times else _header_of(name, headers, over, "over", value)
+    column = _header_of(name, headers, value, "value", along)
     for k in labels:
         if lines[k - 1].count(delimiter) >= len(headers) and any(_row(lines[k - 1], delimiter)[len(headers) :]):
             cures = ("a header for each column", "semicolons between columns whose numbers have decimal commas")
@@ -268,7 +275,7 @@ def _cells(
         pass
     comma, numbers, marks = delimiter != ",", np.empty((len(rows), 2)), dict[str, int]()
     cells = [[row[at] if at < len(row) else "" for at in where] for row in csv.reader(rows, delimiter=delimiter)]
-    moments = _days_counted(name, [_moment(points) for points, _ in cells], labels)
+    moments = _with_days(name, [_moment(points) for points, _ in cells], labels)
     first = next((moment for moment in moments if moment is not None), None)
     for k, row in enumerate(cells):
         for j, cell in enumerate(row):
@@ -300,9 +307,7 @@ def _moment(cell: str) -> datetime.datetime | None:
     return None
 
 
-def _days_counted(
-    name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
-) -> list[datetime.datetime | None]:
+def _with_days(name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]) -> list[datetime.datetime | None]:
     """Return the dates; times of day move to the next day when they pass midnight. Raises E446 if the day is ambiguous."""
     counted, days, last, ahead = list(moments), 0, None, 0
     for k, moment in enumerate(moments):

@@ -16,11 +16,12 @@ from typing import IO, Any, TextIO
 
 import numpy as np
 
-from bondgraph.errors import FileError, Problem, RunError
+from bondgraph.errors import FileError, Problem, RunError, caller_place
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
+from screws.calls import misfit
 
 METADATA_KEY = "screwbond"
 
@@ -46,7 +47,7 @@ def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[K
 
 
 BUFFER_SIZE = 2**18
-"""Minimum number of values per write: 2 MB."""
+"""Number of values at which a buffer is written: 2 MB."""
 
 
 class SampleBuffer:
@@ -98,7 +99,7 @@ class _FileSink(Sink):
             self._take(t, values)
 
     def end(self, wrong: str, valid: int) -> None:
-        assert self._file is not None, "it has begun"
+        assert self._file is not None, "`begin` comes first"
         with self._write_errors():
             self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
             self._file.commit()
@@ -321,6 +322,11 @@ def sink_for(target: object) -> Sink:
     if isinstance(target, Sink):
         return target
     if callable(target):
+        if why := misfit(target, np.empty(0), {}):
+            details = (f"it is called with times and values by name: {why}",)
+            raise RunError(
+                Problem("E348", "the function cannot be a sink", details, (caller_place(),), ("lambda t, values: ...",))
+            )
         return Observer(target)
     cures = (f'a path, "run.parquet"; extensions: {", ".join(SINKS)}', "a function of times and {name: values}", "your `Sink`")
     raise RunError(Problem("E348", f"{type(target).__name__} is not a sink", ("samples cannot be written there",), cures=cures))

@@ -20,10 +20,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.errors import Problem, raise_if_any, refusal, unknown_name
 from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
-from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.sweeps.random_streams import random_streams
 
@@ -52,12 +51,13 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, and the parameters' names."""
+    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, its `condition` in words, and the
+    parameters' names."""
 
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
-    needs: str
-    words: tuple[str, str]
+    condition: str
+    parameters: tuple[str, str]
 
 
 DISTRIBUTIONS: Mapping[str, Family] = {
@@ -84,7 +84,7 @@ DISTRIBUTIONS: Mapping[str, Family] = {
 
 def uniform(low: Any, high: Any) -> Drawn:
     """Return the uniform distribution from `low` to `high`; both are numbers, or arrays for independent components. Raises E368
-    unless both are finite and low <= high."""
+    unless low, high and high - low are finite and low <= high."""
     return _checked("uniform", low, high)
 
 
@@ -104,8 +104,8 @@ def _checked(kind: str, *numbers: Any) -> Drawn:
     family, (a, b) = DISTRIBUTIONS[kind], [real(each) for each in numbers]
     if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, numbers))
-        why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
-        raise refusal("E368", f"{kind}({shown}) is not a distribution", about=kind, why=why)
+        why = f"it needs finite {' and '.join(family.parameters)} with {family.condition}"
+        raise refusal("E368", f"{kind}({shown}) is not a distribution", f"{kind}(1.0, 2.0), for example", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
 
 
@@ -263,7 +263,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
         run.
     runs : number of draws from distributions, for each combination of the other values.
 
-    Raises `ModelError` E360 for any other `points`, E361 with all names and values that do not match the model.
+    Raises `ModelError` E360 for invalid `points`, `runs` or `seed`, E361 with all names and values that do not match the model.
     """
     about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
     if isinstance(points, Mapping):
@@ -319,6 +319,10 @@ class _PointReader:
         for name, values in points.items():
             role = self.role(name)
             if role is None:
+                continue
+            if hasattr(values, "freeze") and hasattr(values, "rvs"):  # of SciPy
+                cure = f"scipy.stats.{getattr(values, 'name', 'norm')}(50.0, 2.0), with its numbers"
+                self._report(f'"{name}" cannot be a family of distributions', cure)
                 continue
             if isinstance(values, Distribution) and not role.states:
                 varied.append(Varied(name, role, values))
@@ -380,7 +384,7 @@ class _PointReader:
         elif not np.isfinite(array).all():
             where = np.argwhere(~np.isfinite(array))[0]
             title = f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}'
-            self._report(title, "finite numbers alone")
+            self._report(title, "only finite numbers")
         else:
             return array
         return None
@@ -398,7 +402,7 @@ def _described(values: Any) -> str:
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:
-                return f"{_shown(value)}, its value {index}"
+                return f"{_shown(value)} (value {index})"
     return _shown(values)
 
 

@@ -57,6 +57,7 @@ class Operation:
 
 
 OPERATIONS: list[Operation] = []
+"""Record of each instruction, by its code."""
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:

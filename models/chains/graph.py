@@ -74,6 +74,11 @@ class ChainOptions:
         return np.broadcast_to(np.asarray(self.stop_stiffness, dtype=float), tree.freedoms)
 
 
+def _listed(values: np.ndarray) -> str:
+    """Return values of `as_floats` as text."""
+    return str(values.tolist()) if np.isfinite(values).any() or values.ndim else "not a list of numbers"
+
+
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     """Return E454 for each invalid argument or, without any, E450, E526, E538 or E454 for freedoms and masses."""
     problems: list[Problem] = []
@@ -93,10 +98,10 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} {values.tolist()} is invalid", coordinates, f"{tree.freedoms} finite numbers")
+            problem(f"the {what} is {_listed(values)}", coordinates, f"{tree.freedoms} finite numbers")
     gravity = options.gravity
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
-        problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
+        problem(f"gravity is {_listed(gravity)}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
     stops_push = floats(options.stop_stiffness, (), (tree.freedoms,))
     if stops_push is None or not np.all(stops_push > 0.0):
         problem(f"stop_stiffness is {options.stop_stiffness!r}", coordinates, "one positive number, or one for each coordinate")
@@ -374,7 +379,8 @@ def chain_graph(
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):
         title = f"{tree!r} ({type(tree).__name__}) is not a tree of links"
-        raise refusal("E450", title, "Tree(name, links), Chain(name, links)", about=str(name or "chain"))
+        cure = "robot.tree" if isinstance(getattr(tree, "tree", None), Tree) else "Tree(name, links), Chain(name, links)"
+        raise refusal("E450", title, cure, about=str(name or "chain"))
     label = name or tree.name
     n = tree.freedoms
     if n:  # `problems_of` refuses a tree that does not move

@@ -16,7 +16,7 @@ from bondgraph.output.short_repr import short_repr
 from screws.errors import GeometryError
 from screws.inertia import check_inertia
 from screws.joints import Joint
-from screws.numeric_arguments import fixed_floats, floats
+from screws.numeric_arguments import fixed_floats, floats, real
 from screws.surfaces import Surface
 
 Vector = Sequence[float] | np.ndarray
@@ -41,9 +41,9 @@ class BodyInertia:
     centre: np.ndarray = field(default_factory=lambda: np.zeros(3))
 
     def __post_init__(self) -> None:
+        check_inertia(self.mass, self.rotational)
         moment = np.asarray(self.rotational, dtype=float)
         moment = np.diag(moment) if moment.shape == (3,) else moment
-        check_inertia(float(self.mass), moment)
         object.__setattr__(self, "mass", float(self.mass))
         object.__setattr__(self, "rotational", fixed_floats(0.5 * (moment + moment.T)))
         centre = floats(self.centre, (3,))
@@ -76,6 +76,7 @@ class UncheckedInertia(BodyInertia):
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
     """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
     faces."""
+    _need_radius(radius)
     a, b = _point("start", start), _point("end", end)
     length = float(np.linalg.norm(b - a))
     axis = (b - a) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
@@ -86,7 +87,14 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
 @in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
     """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) whose centre is at `centre` (m)."""
+    _need_radius(radius)
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), _point("centre", centre))
+
+
+def _need_radius(radius: Any) -> None:
+    """Raise E150 for a radius that is not positive."""
+    if not 0.0 < real(radius) < np.inf:
+        raise refused("radius", radius, "a positive number, m", "radius=0.1")
 
 
 def _point(argument: str, value: Vector) -> np.ndarray:

@@ -8,9 +8,10 @@ from inspect import signature
 from typing import Any, TypeVar
 
 import numpy as np
-from screwbond.models.chains.trees import Tree
+from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import refusal
+from screws.numeric_arguments import holds_numbers
 from screws.scalars import FUNCTIONS
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
@@ -112,17 +113,17 @@ def need_tree(tree: Any, function: str) -> None:
 
 
 def _is_state(tree: Tree, values: Any) -> bool:
-    entries = np.asarray(values)
-    if entries.shape != (tree.freedoms,) or entries.dtype.kind not in "iufO":
+    try:
+        entries = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return False
+    if entries.shape != (tree.freedoms,) or not holds_numbers(entries):
         return False
     return entries.dtype.kind == "O" or bool(np.isfinite(entries).all())
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
-    try:
-        rows = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        rows = np.array(np.nan)
+    rows = as_floats(values)
     if rows.ndim == 0 or rows.shape[-1] != tree.freedoms or not np.all(np.isfinite(rows)):
         size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is not a finite number"
         title = f'{name} does not match "{tree.name}"'

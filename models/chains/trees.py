@@ -20,7 +20,7 @@ from bondgraph.output.short_repr import short_repr
 from screws.errors import plural
 from screws.joints import Joint
 from screws.names import answer_old_names, similar_names
-from screws.numeric_arguments import fixed_floats, floats, real
+from screws.numeric_arguments import fixed_floats, floats, holds_numbers, real
 from screws.poses import is_pose
 from screws.rotations import tilde
 
@@ -197,7 +197,7 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 def as_floats(value: Any) -> np.ndarray:
     """Return a value as floats; return nan, which the checks refuse, for anything that is not a number."""
     try:
-        return np.asarray(value, dtype=float)
+        return np.asarray(value if holds_numbers(np.asarray(value)) else np.nan, dtype=float)
     except (TypeError, ValueError):
         return np.array(np.nan)
 

@@ -68,18 +68,18 @@ def selection(components: Sequence[str]) -> np.ndarray:
 
 
 def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
-    source = caller_place()
-    return [
-        Problem(
-            "E420",
-            f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
-            (),
-            (getattr(body, "place", source),),
-            ("a surface where the body is built: surface=sphere(0.1)",),
-        )
-        for body in bodies
-        if getattr(body, "surface", None) is None
-    ]
+    source, problems = caller_place(), []
+    for body in bodies:
+        if not hasattr(body, "surface"):
+            title, cures = f'"{name}" joins {body!r}, which is not a body', ("rigid_body(...), ground(...)", "a link of a chain")
+            problems.append(Problem("E458", title, (), (source,), cures))
+        elif body.surface is None:
+            title, cure = (
+                f'body "{body.name}" of contact "{name}" has no surface',
+                "a surface where the body is built: surface=sphere(0.1)",
+            )
+            problems.append(Problem("E420", title, (), (body.place,), (cure,)))
+    return problems
 
 
 def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> list[Problem]:

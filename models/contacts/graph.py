@@ -259,12 +259,12 @@ def contact(
     for `Rigid`, the mode `friction`: "off", "stick", "slip" and, for laws without springs, "start" as slip begins; likewise for
     `torsional friction`. With several places, each place has these signals and modes, such as `place 1.gap`.
 
-    Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
-    unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters of a law, E438 for an invalid
-    law, or a law given together with parameters of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for
-    invalid friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they
-    are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423 for a start near a pole of surface 2
-    with x or y constrained alone.
+    Raises `ModelError` E458 for anything but a body, E420 for a body without surface, E421 for unknown components, E422 for a
+    missing stiffness, E426 for an unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters
+    of a law, E438 for an invalid law, or a law given together with parameters of `Compliant`, E439 for an invalid number of
+    places, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies that touch at more points than the
+    contact has places, E439 if they are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423 for a
+    start near a pole of surface 2 with x or y constrained alone.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
@@ -359,14 +359,22 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 if the bodies are unknown.
+    Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 for anything but a contact, and
+    for bodies that are unknown or have other surfaces than those of the contact.
     """
+    if not (isinstance(contact, Graph) and {"1", "2"} <= contact.ports.keys()):
+        raise refusal("E566", f"{contact!r} is not a contact", "contact(name, body1, body2, ...)", about=graph.name)
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
     attached = {port: body for port, body in bodies.items() if body is not None}
     if len(attached) < len(bodies):
         title = f'the bodies of "{contact.name}" are unknown'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
+    for default, body in zip(defaults, attached.values(), strict=True):
+        if default is not None and hasattr(body, "surface") and body.surface != default.surface:
+            title = f'"{contact.name}" was built for the surface of "{default.name}", not for that of "{body.name}"'
+            cure = "attach_contact(graph, contact), without the bodies, or with the bodies of contact(...) in the same order"
+            raise refusal("E566", title, cure, about=graph.name)
     return connect_bodies(graph, contact, attached, cheapest=True)
 
 

@@ -9,6 +9,7 @@ from screwbond.models.chains.trees import as_floats
 from screwbond.models.motion.polynomials import refuse
 
 from bondgraph import Element, Op, Parameter, Se
+from bondgraph.model.arguments import need_text
 from screws.numeric_arguments import floats
 from screws.scalars import maximum, minimum
 
@@ -44,6 +45,8 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
     Raises `ModelError` E343 for limits of different sizes, a negative effort, a speed that is not positive, or a fade outside
     0 < fade <= 1.
     """
+    need_text("control.y", command=command)
+    need_text("arm.v", velocity=velocity)
     max_effort, max_speed = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = max_effort.ndim < 2 and max_speed.shape in ((), max_effort.shape)
     range_fits = floats(fade, ()) is not None and 0.0 < fade <= 1.0

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import collections.abc as abc
 import inspect
+import math
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,9 @@ def accepts(value: Any, annotation: Any) -> bool:
     kind = origin or annotation
     if kind in (float, int, complex):
         fraction = kind is int and isinstance(value, float) and not value.is_integer()
-        return not isinstance(value, _NO_NUMBER) and np.ndim(value) == 0 and not fraction
+        return not isinstance(value, _NO_NUMBER) and _ndim(value) == 0 and not fraction
     if kind is np.ndarray:
-        return not isinstance(value, (str, Mapping)) and np.ndim(value) > 0
+        return not isinstance(value, (str, Mapping)) and _ndim(value) > 0
     if kind not in _LISTS:
         return not isinstance(kind, type) or _is_instance(value, kind)
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
@@ -62,6 +63,14 @@ def accepts(value: Any, annotation: Any) -> bool:
     )
 
 
+def _ndim(value: Any) -> int:
+    """Return the number of axes of a value; -1 for rows of different lengths."""
+    try:
+        return np.ndim(value)
+    except ValueError:
+        return -1
+
+
 def _is_instance(value: Any, kind: type) -> bool:
     try:
         return isinstance(value, kind)
@@ -69,9 +78,25 @@ def _is_instance(value: Any, kind: type) -> bool:
         return True
 
 
-def shape_of(annotation: Any) -> tuple[int, ...] | None:
-    """Return the array shape that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`, or None."""
-    return next((each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape)), None)
+def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
+    """Return the shapes of an array that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows
+    others."""
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        parts = [shapes_of(part) for part in typing.get_args(annotation)]
+        return sum(parts, ()) if all(parts) else ()
+    return tuple(each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape))
+
+
+def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
+    """Return True for an array, list or tuple that has none of the shapes; a list is checked along its first axis, a matrix of
+    another package by its number of entries."""
+    if isinstance(value, np.ndarray):
+        return value.shape not in shapes
+    if not isinstance(value, (list, tuple)):
+        return isinstance(getattr(value, "shape", None), tuple) and math.prod(value.shape) not in map(math.prod, shapes)
+    fitting = [shape for shape in shapes if shape[0] == len(value)]
+    nested = any(isinstance(entry, (list, tuple, np.ndarray)) and _ndim(entry) for entry in value)
+    return not any(nested == (len(shape) > 1) for shape in fitting)
 
 
 def described(annotation: Any) -> str:
@@ -81,8 +106,8 @@ def described(annotation: Any) -> str:
     ('a number or None', 'a list, each entry text', "'a' or 'b'")
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
-    if shape := shape_of(annotation):
-        return f"an array {shape}"
+    if len(shapes := shapes_of(annotation)) == 1:
+        return f"an array {shapes[0]}"
     if origin is typing.Annotated:
         return described(parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -100,6 +125,8 @@ def described(annotation: Any) -> str:
         return "a dictionary"
     if issubclass(kind, Callable):  # type: ignore[arg-type]
         return "a function"
+    if kind is tuple and Ellipsis not in parts and len(parts) > 1:
+        return f"({', '.join(map(described, parts))})"
     if kind not in _LISTS or not parts:
         return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
     return f"a list, each entry {described(parts[0])}"

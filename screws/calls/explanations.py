@@ -10,15 +10,21 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from screws.calls.annotations import accepts, described, resolved, shape_of
+from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own, plural
 from screws.names import similar_names
 from screws.numeric_arguments import shown
 
+T = TypeVar("T")
+_OTHER_WORDS = dict.fromkeys(("orientation", "rotation", "rpy", "euler", "quat"), "quaternion")
+_OTHER_WORDS |= dict.fromkeys(("com", "ipos", "cog"), "centre_of_mass") | dict.fromkeys(("pos", "xyz", "origin"), "position")
+_OTHER_WORDS |= dict.fromkeys(("omega", "w"), "angular_velocity") | dict.fromkeys(("diaginertia", "moments"), "inertia")
+_OTHER_WORDS |= {"color": "visual", "colour": "visual", "geom": "shape", "geometry": "shape"}
+"""Keyword in other programs -> keyword of the same meaning."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -26,38 +32,75 @@ def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
     E317 : unknown, repeated or missing arguments.
-    E150 : values whose type differs from the annotation, if Python has raised an error.
+    E150 : values whose type differs from the annotation, if Python has raised an error; in `screws` also arrays of another shape.
     """
     module = sys.modules[package]
-    for name in module.__all__:
+    for name in getattr(module, "__all__", None) or _defined(module):
         value = vars(module).get(name)
         if isinstance(value, FunctionType) and not hasattr(value, "explains_calls"):
             explaining = _explaining(value)
             for home in (module, sys.modules[value.__module__]):  # pickle finds a function by its own module
                 setattr(home, name, explaining)
         elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
-            for key, method in list(vars(value).items()):
-                public = key == "__init__" or not key.startswith("_")
-                if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
-                    setattr(value, key, _explaining(method))
+            _explain_methods(value, ("__init__",))
+
+
+def explain_methods(kind: type[T]) -> type[T]:
+    """Make the public methods and the call of a class explain failed calls, as `check_calls` does; return the class."""
+    return _explain_methods(kind, ("__init__", "__call__"))
+
+
+def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
+    for key, method in list(vars(kind).items()):
+        public = key in special or not key.startswith("_")
+        if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
+            setattr(kind, key, _explaining(method))
+    return kind
+
+
+def _defined(module: Any) -> list[str]:
+    """Return the names of the public functions that a module defines."""
+    functions = [name for name, value in vars(module).items() if isinstance(value, FunctionType) and not name.startswith("_")]
+    return [name for name in functions if inspect.unwrap(vars(module)[name]).__module__ == module.__name__]
 
 
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
+    geometric = function.__module__.partition(".")[0] == "screws"
+    flags = tuple(name for name, annotation in function.__annotations__.items() if annotation in ("bool", bool))
+
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
+        for name in flags:  # text is True for Python, even "no"
+            if isinstance(keywords.get(name), str) and not is_own(sys._getframe(1).f_globals.get("__name__", "")):
+                title = f"{function.__name__}(): `{name}` cannot be {keywords[name]!r}"
+                raise CallError("E150", title, f"{name}=True or {name}=False")
         try:
-            return function(*arguments, **keywords)
-        except ScrewbondError:
-            raise
+            result = function(*arguments, **keywords)
         except Exception as error:
+            if isinstance(error, ScrewbondError) and not isinstance(error, AttributeError):
+                raise
             caller = sys._getframe(1).f_globals.get("__name__", "")
             explained = None if is_own(caller) else explanation(function, arguments, keywords)
             if explained is None:
                 raise
             raise explained from error
+        if geometric and not is_own(sys._getframe(1).f_globals.get("__name__", "")):
+            shapes = _shapes(function)
+            named = [*zip(shapes, arguments, strict=False), *keywords.items()]
+            misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)
+            if misshapen and (explained := explanation(function, arguments, keywords)) is not None:
+                raise explained
+        return result
 
     call.explains_calls = True  # type: ignore[attr-defined]
     return call
+
+
+@functools.cache
+def _shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """Return the allowed shapes of each argument of a function, () if it allows others."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: shapes_of(resolved(each.annotation, function)) for each in parameters}
 
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
@@ -67,25 +110,34 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
     is_method = "." in qualified
-    name = qualified.removesuffix(".__init__").rpartition(".")[2]
+    name = qualified.removesuffix(".__init__").removesuffix(".__call__").rpartition(".")[2]
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
         return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
-    wrong, cures, lists = [], [], []
+    wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
-        if {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            others = [each for each in value if not accepts(each, annotation)]
+            wrong += [f"an argument cannot be {shown(each)}" for each in others[:1]]
+            cures += [f"{described(annotation)} instead"] * bool(others)
+        elif {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif (shape := shape_of(annotation)) is not None and (actual := _shape(value)) != shape:
+        elif (shapes := shapes_of(annotation)) and (actual := _shape(value)) not in shapes:
             wrong.append(f"`{key}` cannot be {f'of shape {actual}' if actual else shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif shape and isinstance(value, (list, tuple)) and len(shape) > 1:
-            lists.append(key)
-    if lists and not wrong:
-        wrong, cures = [f"`{key}` cannot be a list" for key in lists], [f"{key}=np.array({key})" for key in lists]
+        elif shapes and type(value) is not np.ndarray and len(actual) > 1:
+            lists.append((key, type(value).__name__))
+        elif annotation is Any and isinstance(value, str) and function.__module__.startswith("screws."):
+            texts.append((key, value))
+    if texts and not (wrong or lists):
+        wrong, cures = [f"`{key}` cannot be {text!r}" for key, text in texts], [f"{key}=<a number>" for key, _ in texts]
+    elif lists and not wrong:
+        wrong = [f"`{key}` cannot be a {kind}" for key, kind in lists]
+        cures = [f"{key}=np.array({key})" for key, _ in lists]
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
 
 
@@ -113,9 +165,22 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
     return CallError("E317", f"{name}() lacks {', '.join(missing)}", form)
 
 
+def misfit(function: Callable[..., Any], *arguments: Any) -> str:
+    """Return why a function of the user cannot be called with these arguments; "" if it can, or if it has no signature."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        return str(error)
+    except ValueError:
+        return ""
+    return ""
+
+
 def unknown_argument(function: str, word: str, names: Iterable[str], law: str = "") -> CallError:
-    """Return the error of an unknown keyword; its cure is a similar keyword, else `law`, else to leave out the keyword."""
-    near = similar_names(word, names := list(names), most=1)
+    """Return the error of an unknown keyword; its cure is a keyword of the same meaning or a similar one, else `law`, else to
+    leave out the keyword."""
+    names, other = list(names), _OTHER_WORDS.get(word.lower(), "")
+    near = [other] if other in names else similar_names(word, names, most=1)
     listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -9,11 +10,24 @@ from typing import Any
 
 import numpy as np
 
-from screws.errors import GeometryError
+from screws.errors import GeometryError, ScrewbondError
 from screws.numeric_arguments import real, reals, shown
 from screws.surfaces import frames
 from screws.surfaces.frames import Geometry
 from screws.surfaces.surface import Surface
+
+
+@contextlib.contextmanager
+def evaluating(name: str, arguments: str) -> Iterator[None]:
+    """Raise G107 for a Python error in the user's formula of these arguments."""
+    try:
+        yield
+    except ScrewbondError:
+        raise
+    except Exception as error:
+        title = f"the formula of the {name} fails: {type(error).__name__}: {error}"
+        cure = f"a formula of {arguments} with functions of screws.scalars (sin, sqrt, where ...) instead of math, NumPy and `if`"
+        raise GeometryError("G107", title, cure) from error
 
 
 def check_positive(kind: str, **sizes: Any) -> None:

@@ -148,7 +148,7 @@ def closed_surface(
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
     Raises `GeometryError` G104 for an inward normal, G105 for a surface that is not regular or has an edge or tip, G107 if the
-    formula does not return three coordinates.
+    formula fails or does not return three coordinates.
 
     Examples
     --------
@@ -158,7 +158,9 @@ def closed_surface(
     """
     if not callable(formula):
         raise GeometryError("G107", f"the formula of the {name} is not a function", "a function of n and the parameters")
-    return checked_surface(ClosedFormula(formula, name), checks.checked_parameters(name, parameters))
+    numbers = checks.checked_parameters(name, parameters)
+    with checks.evaluating(name, ", ".join(["n", *numbers])):
+        return checked_surface(ClosedFormula(formula, name), numbers)
 
 
 def checked_surface(shape: Any, parameters: dict[str, float]) -> Surface:

@@ -163,12 +163,13 @@ def parametric(
         raise GeometryError("G107", title, "a function of u and v, or expressions with `symbols`")
     shape = Parametric(formula, (*spans[0], periods[0]), (*spans[1], periods[1]), name)
     unsized = Surface(shape, numbers, 1.0)
-    with np.errstate(all="ignore"):
-        points = unsized.grid(9, 9).reshape(-1, 3)
-    size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
-    surface = Surface(shape, numbers, size)
-    checks.check_patch(surface, inside)
-    refuse_edges(surface)
+    with checks.evaluating(name, ", ".join(["u", "v", *numbers])):
+        with np.errstate(all="ignore"):
+            points = unsized.grid(9, 9).reshape(-1, 3)
+        size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
+        surface = Surface(shape, numbers, size)
+        checks.check_patch(surface, inside)
+        refuse_edges(surface)
     return surface
 
 

@@ -145,7 +145,7 @@ def revolution(
     parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a radius that is not positive, G104 for an inward normal, G105 for a surface that is not
-    regular.
+    regular, G107 if a formula fails.
 
     Examples
     --------
@@ -156,17 +156,23 @@ def revolution(
     numbers = checks.checked_parameters(name, parameters)
     if not (callable(radius) and callable(height)):
         raise GeometryError("G107", f"radius or height of the {name} is not a function", "functions of w = cos u")
+    with checks.evaluating(name, ", ".join(["w", *numbers])):
+        _check_radius(radius, tuple(numbers.values()), name)
+        return checked_surface(Revolution(radius, height, name), numbers)
+
+
+def _check_radius(radius: Profile, numbers: Values, name: str) -> None:
+    """Raise G101 for a radius that is not positive from pole to pole."""
     low, high = -1.0, 1.0
     while high - low > 1e-6:
         # The smallest of 41 radii, then of 41 near it, and so on.
-        sizes = {w: float(radius(w, *numbers.values())) for w in map(float, np.linspace(low, high, 41))}
+        sizes = {w: float(radius(w, *numbers)) for w in map(float, np.linspace(low, high, 41))}
         w, value = min(sizes.items(), key=lambda pair: pair[1] if np.isfinite(pair[1]) else -np.inf)
         if not (np.isfinite(value) and value > 0.0):
             title = f"the radius function of the {name} is {value:g} m at cos u = {w:.3g}"
             raise GeometryError("G101", title, "a profile r = sin(u) radius(cos u) with radius positive from pole to pole")
         step = (high - low) / 40.0
         low, high = max(-1.0, w - step), min(1.0, w + step)
-    return checked_surface(Revolution(radius, height, name), numbers)
 
 
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:

@@ -242,7 +242,7 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_batched_runs_use_the_energy_account_of_single_runs(monkeypatch):
-    monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("checked in Python"))
+    monkeypatch.setattr(BatchCollector, "run_single", lambda *_: pytest.fail("checked in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})
     assert ends.ok.all() and ends["T"][:, -1] == pytest.approx([320.0, 302.0], rel=1e-9)

@@ -43,7 +43,7 @@ WRONG = {
     "a list of inputs to add": Wrong(
         lambda: signals.summation("sum", ["a.y", "b.y"]), ("E150", "`inputs`"), lambda: signals.summation("sum", {"a.y": 1})
     ),
-    "no input": Wrong(lambda: signals.gain("g", None, 1.0), ("E150", '"g"', "`inputs`"), lambda: signals.gain("g", "a.y", 1.0)),
+    "no input": Wrong(lambda: signals.gain("g", None, 1.0), ("E150", '"g"', "an input"), lambda: signals.gain("g", "a.y", 1.0)),
     "a matrix for a number": Wrong(
         lambda: cart().add(signals.gain("g", "time", np.eye(3))).compile(backend="numpy"),
         ("E128", '"g"', "g.k (3, 3)"),

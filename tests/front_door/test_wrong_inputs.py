@@ -12,7 +12,7 @@ from screwbond.models.chains import ball_inertia, chain_graph, inverse_kinematic
 
 import screwbond as sb
 from bondgraph import J1, C, Graph, I, Parameter, R, Result, Se, signals, sweep
-from screws import joints, sphere
+from screws import GeometryError, joints, sphere
 from tests.front_door.valid_calls import bare_errors, of_elements, of_graphs, of_parts
 from tests.front_door.wrong import (
     Wrong,
@@ -44,6 +44,11 @@ WRONG = {
         lambda: signals.sampled_pid("c", "e.y", 1.0, period=0.1, tracking_time=1.0),
         ("E317", "sampled_pid()", "leave out tracking_time="),
         lambda: signals.sampled_pid("c", "e.y", 1.0, period=0.1),
+    ),
+    "a keyword of another tool": Wrong(
+        lambda: sb.rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0), orientation=(1, 0, 0, 0)),
+        ("E317", "orientation", "it takes name, mass", "quaternion"),
+        lambda: sb.rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0), quaternion=(1, 0, 0, 0)),
     ),
     "a torque with a point": Wrong(
         lambda: sb.torque("spin", (0, 0, 1), at=(0, 0, 1)),
@@ -174,7 +179,7 @@ WRONG = {
         lambda: cart(Se("s", lambda y: y, signals=["g.y"])).add(signals.gain("g", "spring.q", 1.0)).freeze(),
     ),
     "an element for a signal": Wrong(
-        lambda: signals.gain("g", C("c", stiffness=1.0), 1.0), ("E150", "'c'", "c.flow"), lambda: signals.gain("g", "c.flow", 1.0)
+        lambda: signals.gain("g", C("c", stiffness=1.0), 1.0), ("E150", '"c"', "c.flow"), lambda: signals.gain("g", "c.flow", 1.0)
     ),
     "a third bond at a resistor": Wrong(
         lambda: (g := cart()).connect(J1("w"), g["damper"]).freeze(),
@@ -374,5 +379,5 @@ def test_a_call_that_fails_in_a_formula_of_the_user_keeps_its_error() -> None:
     def rule(result: Result) -> float:
         raise TypeError("rule of the user")
 
-    with pytest.raises(TypeError, match="rule of the user"):
+    with pytest.raises(GeometryError, match=r"G107 .* fails: TypeError: rule of the user"):
         sb.closed_surface(lambda u: rule(run()))

@@ -18,7 +18,7 @@ from bondgraph.run.batch.gpu import launches as gpu_launches
 from bondgraph.run.batch.gpu.kernel import GPUKernel, gpu_kernel, gpu_refusal
 from bondgraph.run.batch.gpu.launcher import batch_refusal
 from bondgraph.run.batch.gpu.order import CostGuess
-from bondgraph.run.batch.image import Image, image_of, linked
+from bondgraph.run.batch.image import Image, image_of, image_of_tables
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
 from bondgraph.run.batch.results import KeptOfRun, kept_of
 from bondgraph.run.batch.simd import lane_jacobians, lane_loop

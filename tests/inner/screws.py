@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from screws.calls.annotations import resolved, shape_of
+from screws.calls.annotations import resolved, shapes_of
 from screws.calls.explanations import explanation
 from screws.contact import closest
 from screws.contact.overlaps import contact_places

@@ -23,7 +23,7 @@ def sizes_after(
 ) -> tuple[np.ndarray, ErrorWeights]:
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
-    weights.see(units)
+    weights.raise_sizes(units)
     way("weights_follow_decay")(weights.table, longest / 2, units * x, NONE, units * recent)
     return weights.size / units, weights
 

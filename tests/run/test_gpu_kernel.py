@@ -90,7 +90,7 @@ def test_unsupported_gpu_operations_are_refused_by_name():
 
 
 def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
-    monkeypatch.setattr(gpu_kernels, "MOST_LOCAL", 1024)
+    monkeypatch.setattr(gpu_kernels, "MAX_LOCAL_BYTES", 1024)
     with pytest.raises(Exception, match=r'E284 a run of "pushed" does not fit in the memory of a GPU thread[\s\S]*at most 1 KB'):
         gpu_kernel(example[0], example[1])
 

@@ -16,7 +16,7 @@ from tests.inner.run import (
     StructureCache,
     Workspace,
     image_of,
-    linked,
+    image_of_tables,
     pattern_in_room,
     provide_rooms,
     stop_unanswered,
@@ -61,7 +61,7 @@ def test_unknown_code_is_refused():
     table = FieldTable(Control)
     table.point("rates", 4096)
     with pytest.raises(ValueError, match=r"Control\.rates is the address of an unknown function"):
-        linked({"weights": table}, {}, {})
+        image_of_tables({"weights": table}, {}, {})
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
@@ -71,9 +71,9 @@ def test_a_question_that_nobody_answers_ends_the_run():
     space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.wanted)
     alone = compile_procedures(translate([stop_unanswered], ["stop_unanswered"]))
     for name in ("compile_kernels", "enlarge_log", "collide"):
-        space.settler.table.point(name, alone.address("stop_unanswered"))
+        space.handler.table.point(name, alone.address("stop_unanswered"))
     course = space.run(p, x, m, prepared.wanted[0])
-    assert (course.status, space.settler.table["outcome"]) == (Status.EVENT_ENDS, EventOutcome.STOPPED)
+    assert (course.status, space.handler.table["outcome"]) == (Status.EVENT_ENDS, EventOutcome.STOPPED)
 
 
 @pytest.mark.parametrize("seed", range(4))

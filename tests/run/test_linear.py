@@ -33,7 +33,7 @@ def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarr
     named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
     called("fill_system", table.address, address_of(j), 1.0)
-    table.arrays["worth"][:] = 1.0 if size is None else 1.0 / size[layout.order]
+    table.arrays["row_weights"][:] = 1.0 if size is None else 1.0 / size[layout.order]
     if called("factor_system", table.address):
         return None
     table.arrays["right"][:] = b[layout.order]
@@ -66,7 +66,7 @@ def test_random_matrices(kind, n, lower, upper):
 
 def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> np.ndarray:
     called("fill_system", table.address, address_of(entries), 1.0)
-    table.arrays["worth"][:] = 1.0
+    table.arrays["row_weights"][:] = 1.0
     assert not called("factor_system", table.address)
     table.arrays["right"][:] = b
     called("solve_system", table.address)
@@ -176,7 +176,7 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)
-    table.arrays["worth"][:] = 1.0
+    table.arrays["row_weights"][:] = 1.0
     for wanted, full in ((1, [[1e-9, 1.0], [1.0, 1e-9]]), (0, [[1e-3, 1.0], [1.0, 1e-3]]), (1, [[1.0, 1.0], [1.0, 1.0]])):
         j = (np.eye(2) - full).ravel()
         called("fill_system", table.address, address_of(j), 1.0)

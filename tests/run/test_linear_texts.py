@@ -45,14 +45,14 @@ def random_systems(kind: str):
             yield layout_of(n, rows, columns, kind), np.append(full[rows, columns], np.zeros(n * n)), random.normal(size=(2, n))
 
 
-def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
+def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, row_weights: np.ndarray, by_text: bool) -> list[object]:
     table = system.table_of(layout)
     s = table.view()
     if by_text:
         system.fill_system(s, entries, np.float64(0.3))
     else:
         called("fill_system", table.address, address_of(entries), 0.3)
-    table.arrays["worth"][:], table.arrays["right"][:] = worth, right
+    table.arrays["row_weights"][:], table.arrays["right"][:] = row_weights, right
 
     def done(step: str) -> bool:
         return bool(getattr(system, step)(s) if by_text else called(step, table.address))
@@ -67,8 +67,8 @@ def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: 
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 def test_systems(kind):
     with np.errstate(all="ignore"):
-        for layout, entries, (right, worth) in random_systems(kind):
-            texts, machine = (solved(layout, entries, right, abs(worth), by_text) for by_text in (True, False))
+        for layout, entries, (right, row_weights) in random_systems(kind):
+            texts, machine = (solved(layout, entries, right, abs(row_weights), by_text) for by_text in (True, False))
             assert texts == machine
 
 

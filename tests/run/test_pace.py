@@ -108,16 +108,16 @@ def test_chunk_sizes_follow_run_times_and_cancellation(clock):
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
-    assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
+    assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.share(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]
     long = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
-    assert taken(long.first(), 1e-2, clock) == [1, 1] and long.shared_by(3) == 3
+    assert taken(long.first(), 1e-2, clock) == [1, 1] and long.share(3) == 3
     counts = taken(long.pieces(), 1e-2, clock)
     assert counts[0] == 30 and counts == sorted(counts, reverse=True) and counts[-1] == 1 and sum(counts) == 398
     slow = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(slow.first(), 1.0, clock) == [1] and taken(slow.pieces(), 1.0, clock) == [1] * 399
     many = workers.WorkQueue(100_000, 32, workers.RunDuration(), threading.Event())
-    assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
+    assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.share(64) == 64
     assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.MIN_CALL_SECONDS / 1e-5 - 1.0, (
         "Python's overhead is small compared with a call"
     )

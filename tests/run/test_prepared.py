@@ -52,7 +52,7 @@ def leg_by_leg(made, x, p, m, t_end, **settings):
     bound = Bound(made, checked.p, checked.t_start, checked.span)
     run = Hybrid(bound, checked, ClockSchedule(bound, checked.t_start, t_end), Progress("", 1.0, False))
     choice = choose(made, checked)
-    run.go(choice)
+    run.run(choice)
     return result_of(run, choice, 0.0)
 
 

@@ -25,8 +25,8 @@ from tests.models.test_loops import cranks
 
 @pytest.fixture
 def singles(monkeypatch):
-    done, single = [], BatchCollector.single
-    monkeypatch.setattr(BatchCollector, "single", lambda self, run: (done.append(run), single(self, run)))
+    done, single = [], BatchCollector.run_single
+    monkeypatch.setattr(BatchCollector, "run_single", lambda self, run: (done.append(run), single(self, run)))
     return done
 
 

@@ -63,6 +63,19 @@ def test_without_a_history_the_first_value_has_been_there_for_ever():
     np.testing.assert_allclose(run["d.y"], np.sin(3.0 * np.maximum(run.t - 0.7, 0.0) + 0.5), atol=1e-12)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_delay_of_a_delay_starts_at_its_first_value_in_either_order(order):
+    delays = signals.delay("a", "x.y", 1.0), signals.delay("b", "a.y", 0.5)
+    run = compiled(signals.integrator("x", "r.y", 2.0), signals.gain("r", "x.y", -1.0), *(delays[k] for k in order)).simulate(3.0)
+    np.testing.assert_allclose(run["b.y"], 2.0 * np.exp(-np.maximum(run.t - 1.5, 0.0)), atol=1e-6)
+
+
+def test_a_delay_of_a_history_starts_at_its_first_value():
+    delays = signals.delay("a", "u.y", 1.0, initial=lambda t: 5.0 + t), signals.delay("b", "a.y", 0.5)
+    run = compiled(signals.sine("u"), *delays).simulate(1.4, samples=0.1)
+    np.testing.assert_allclose(run["b.y"], 4.0 + np.maximum(run.t - 0.5, 0.0), atol=1e-9)
+
+
 def test_a_self_dependent_history_must_be_given():
     after = Block("u", [("y", lambda y: 1.0 - 0.5 * y, ["d"])], inputs={"d": "d.y"})
     with pytest.raises(RunError, match=r'E333 the delay "d" has no history[\s\S]*try: initial=0.0'):

@@ -146,7 +146,7 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
         ("nowhere.csv", 'E444 .*"nowhere.csv" cannot be read'),
         (3.0, "E444 .*float contains no columns"),
         ((T, H[:2]), "E444 .*different lengths"),
-        ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" contains no numbers'),
+        ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" contains cells that are not numbers'),
         ((T, np.full(4, np.nan)), "E446 .*4 of 4 rows"),
     ],
 )

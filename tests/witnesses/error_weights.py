@@ -42,18 +42,18 @@ class Weights:
         self._seen: deque[bytes] = deque(maxlen=rules.MODE_SETS)
 
     @property
-    def known(self) -> np.ndarray:
+    def state_sizes(self) -> np.ndarray:
         """Return the size (n,) of each state, or its natural scale if that is larger."""
         return np.fmax(self.size[: self._n], self.scale)
 
-    def see(self, x: np.ndarray) -> None:
+    def raise_sizes(self, x: np.ndarray) -> None:
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
         """Begin a segment, with new scales if its modes are new or if a state has no scale yet."""
-        self.see(x)
-        if not self._remember(m) or not self.known.all():
+        self.raise_sizes(x)
+        if not self._remember(m) or not self.state_sizes.all():
             self.refresh(t, x, m)
         held = self._bound.energies(t, x, m)
         near = self._bound.energies(t, x + self._rtol * np.fmax(self.size, self.floor)[: self._n], m)
@@ -83,7 +83,7 @@ class Weights:
         """
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
-        couplings = self._bound.jacobian_couplings(t, self.known, m)
+        couplings = self._bound.jacobian_couplings(t, self.state_sizes, m)
         moving = False
         for driver in couplings.structure.columns[couplings.structure.rows == state].tolist():
             if self._energy_per_square(driver, t, x, m) > 0.0:
@@ -104,7 +104,7 @@ class Weights:
             self.squares[state] = 0.0
             here, moved = self._bound.energies(t, x, m), x.copy()
             for power in range(rules.TRIAL_FACTORS):
-                along = float(self.known[state]) * 10.0 ** (2 * power)
+                along = float(self.state_sizes[state]) * 10.0 ** (2 * power)
                 with np.errstate(all="ignore"):
                     moved[state] = x[state] + along
                     above = self._bound.energies(t, moved, m)
@@ -176,7 +176,7 @@ class Weights:
 
     def _measure_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool) -> bool:
         n = self._n
-        sigma = rounding(self._bound, t, x, m, self.known, self._longest)
+        sigma = rounding(self._bound, t, x, m, self.state_sizes, self._longest)
         with np.errstate(all="ignore"):
             largest = np.fmax.reduce(np.abs(self._bound.powers(t, x, m)), initial=0.0)
         noise = rules.ACCUMULATED_NOISE * math.sqrt(max(n, 1)) * self.boost * sigma

@@ -130,11 +130,11 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         choice = selection_after_stiffness(program, choice)
         space = workspace_of(prepared, choice)
         course = space.run(p, x, m, prepared.wanted[0])
-    if space.settler is not None and _has_consulted_python(space.settler):
-        name = program.transitions[int(space.settler.table["wanted"])].name
+    if space.handler is not None and _has_consulted_python(space.handler):
+        name = program.transitions[int(space.handler.table["wanted"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
-    if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
+    if course.status != Status.STOP and not (space.handler is not None and _is_terminal(space.handler, course.status)):
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
@@ -142,13 +142,13 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 
-def _has_consulted_python(settler: EventHandler) -> bool:
-    table, ended = settler.table, not settler.is_consistent
-    return bool(table["consulted"]) or settler.consultations > ended
+def _has_consulted_python(handler: EventHandler) -> bool:
+    table, ended = handler.table, not handler.is_consistent
+    return bool(table["consulted"]) or handler.consultations > ended
 
 
-def _is_terminal(settler: EventHandler, status: Status) -> bool:
-    return status == Status.EVENT_ENDS and settler.table["outcome"] == EventOutcome.TERMINAL
+def _is_terminal(handler: EventHandler, status: Status) -> bool:
+    return status == Status.EVENT_ENDS and handler.table["outcome"] == EventOutcome.TERMINAL
 
 
 def _text(status: Status) -> str:

@@ -14,7 +14,7 @@ from bondgraph.emit.procedure import Procedure, reached, renamed
 from bondgraph.export.code.c import C_LOOKUPS, argument_names, c_functions
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.printer import Dialect
-from bondgraph.run.batch.image import run_libraries, with_letter
+from bondgraph.run.batch.image import run_libraries, with_prefix
 from bondgraph.run.steppers.method import Method
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.opcodes import Operation
@@ -51,7 +51,7 @@ class FunctionNames:
 
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
-    of_calls = {name: prefix + with_letter(name) for name in dict.fromkeys(calls)}
+    of_calls = {name: prefix + with_prefix(name) for name in dict.fromkeys(calls)}
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
 
 

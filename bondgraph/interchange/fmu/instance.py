@@ -51,7 +51,8 @@ class FmuInstance:
         try:
             self._code = ctypes.CDLL(str(archive.library))
         except OSError as error:
-            raise self.failed("has a library that cannot be loaded", start, str(error)) from None
+            cure = "the FMU exported for this operating system and processor"
+            raise self.failed("has a library that cannot be loaded", start, str(error), cure=cure) from None
         version = f"fmi{self._version}"
         self._free = self._function(f"{version}FreeInstance")
         self._free.restype = None
@@ -79,7 +80,8 @@ class FmuInstance:
             except (ValueError, OverflowError):
                 fits = False
             if not fits:
-                raise self.failed(f'cannot take {value:.9g} for "{variable.name}", of type {variable.type_name}', self.start)
+                what = f'cannot take {value:.9g} for "{variable.name}", of type {variable.type_name}'
+                raise self.failed(what, self.start, cure=f"another value of the parameter {variable.name}")
             one = c_size_t(1)
             self._call(
                 f"fmi{self._version}Set{variable.type_name}", references, one, values, *([one] if self._version == 3 else [])
@@ -90,19 +92,20 @@ class FmuInstance:
             self._call("fmi2SetupExperiment", *span)
         self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
 
-    def failed(self, what: str, time: float, *details: str) -> RunError:
+    def failed(self, what: str, time: float, *details: str, cure: str = "other inputs, parameters, period or offset") -> RunError:
         """Return E692 for an FMU that cannot continue at `time`, s, with its last messages."""
         words = (*details, *self._said[-_MOST_WORDS:])
         self._said.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
         why = words or ("the FMU gives no reason",)
-        return RunError(Problem("E692", title, why, cures=("other inputs, parameters, period or offset",)))
+        return RunError(Problem("E692", title, why, cures=(cure,)))
 
     def _function(self, name: str) -> Any:
         try:
             return getattr(self._code, name)
         except AttributeError:
-            raise self.failed(f"has no function {name}", self.start) from None
+            cure = "the FMU exported again for co-simulation, with its complete library"
+            raise self.failed(f"has no function {name}", self.start, cure=cure) from None
 
     def _call(self, name: str, *arguments: Any) -> None:
         """Call a function of the FMU for this instance; raise E692 with its messages if it fails."""

@@ -3,8 +3,8 @@
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding error of the
-rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
+scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is suspected, is the measured rounding error of
+the rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
 ignored. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
@@ -42,8 +42,8 @@ tests raise this number by at most the factor MAX_NOISE_GAIN."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""A step's noise is first measured after RETRIES_BEFORE_TEST rejections, a number that doubles after each measurement.
-DECISIVE is the factor on the tolerance in this measurement, because the noise must explain the rejections."""
+"""RETRIES_BEFORE_TEST rejections of one step lead to a measurement of noise before a noise test is due; this number doubles after
+each such measurement. DECISIVE is the factor on the tolerance in it, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
@@ -81,7 +81,7 @@ def weights_see(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment, with new natural scales if its modes are new or a state has no scale yet."""
+    """Begin a segment, with new natural scales if its modes are new or a state has neither a size nor a scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_see(w, x)
     is_known = remember(w, m)
@@ -125,7 +125,6 @@ def remember(w: Control, m: Reals) -> bool:
 
 
 def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Update the natural scales and the floors."""
     size, scale, floor, moved, held, beyond = w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     natural_scales(w, t, x, m)
     for i in range(w.n):
@@ -165,8 +164,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state. Try
-    ever larger changes, because small changes are lost in the rounding errors of other energies."""
+    """Return the energy of a storage per square of a displacement of a state at x, from second differences; 0 if none is visible.
+    The displacement grows until one is, because small ones are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -206,7 +205,8 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
     """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
-    state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are at rest."""
+    state without energy of its own, such as a free angle, is at rest if states with energy drive it and all of them are at
+    rest."""
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
         return has_zero_energy(w, state)
@@ -352,7 +352,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Halve the noise gain after many noisy steps, and measure the noise again."""
+    """Halve the noise gain, down to 1, and measure the noise again, after many noisy steps or repeated rejections."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 

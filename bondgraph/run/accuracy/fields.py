@@ -13,7 +13,7 @@ from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Rounding noise is measured at POINTS points along each line, at the distances SPANS relative to the sizes of the states."""
+"""Rounding noise is measured at POINTS points along each line, with the spacings SPANS relative to the sizes of the states."""
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
@@ -87,8 +87,8 @@ class Control(Table):
     speed: Reals
     scale: Reals
     nominal: Reals
-    # has_moved: 1 for a state whose rate or size exceeds its rounding error; terms: scale of any other state, from the terms that
-    # cancel in its rate.
+    # has_moved: 1 for a state whose size far exceeds its rounding error; terms: for another state whose rate is rounding error,
+    # scale of the terms that cancel in this rate.
     has_moved: PerState
     terms: PerState
     p_moved: PerParameter

@@ -1,8 +1,8 @@
 """Natural scales of states, from rates and their Jacobian: the size above which a state matters to the states coupled to it.
 
-A state at zero has no size yet with which to compare errors. Its scale is its rate, or the scale of a coupled state, over the
-fastest rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves
-do. Each scale has the unit of its state.
+A state at zero has no size yet with which to compare errors. Its scale is its rate, or the rate at which the scale of a coupled
+state drives it, over the fastest rate at which it is coupled. Propagated from state to state, scales decay along weak couplings,
+as the states themselves do. Each scale has the unit of its state.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""Look-ahead times, in longest steps, at which states without a scale are evaluated."""
+"""Look-ahead times, in longest steps, at which scales are sought for states without one."""
 DISPLACEMENT = 0.1
-"""Displacement of a state, relative to its scale, if its rate or the rate that it drives is zero."""
+"""Displacement of states, relative to their scales, in `look_ahead`, and waiting time, relative to a state's time constant, in
+`source_rates`."""
 DECADE = 10.0
-"""Ratio of the times of successive evaluations of a source."""
+"""Ratio of the times of successive evaluations of a source, and smallest growth of a rate that counts as steep."""
 MIN_ERROR = 1e-150
 """Smallest error allowance, for states that nothing drives: it keeps squared error ratios finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
@@ -31,14 +32,14 @@ TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.61803398
 """Parameters are shifted at the look-ahead times TIMES, in longest steps, by amounts of relative size SHIFT. GOLDEN is the
 step between the shifts of neighbouring parameters."""
 TOLERATED = 2.0**-30
-"""Tolerated error of a state at zero, relative to its terms."""
+"""Tolerated error of a state at rest, relative to the terms of its rate."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """UNITS is the ratio of the terms of a sum to its rounding error. A state has moved if its rounding error is below the
 fraction NOTHING of its size, and is at rest only if its size is at most this fraction of the terms of its rate."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Compute the natural scales of the states from their sizes, and store them in `scales`; 0 where nothing drives a state."""
+    """Store the natural scales of the states in `scales`; 0 where nothing drives a state."""
     scales, later = w.scales, w.later
     propagated_scales(w, t, x, m, w.size)
     for i in range(w.n):
@@ -68,7 +69,7 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute propagated scales from the rates and couplings at (t, x), and store them in `later`."""
+    """Store the propagated scales at (t, x) in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -129,8 +130,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that have moved, or will move, by more than rounding errors. All other states take the scale of the terms
-    that cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Mark the states that have moved by far more than rounding errors. Other states whose rates are rounding error take the
+    scale of the terms that cancel in their rates or their drivers' rates: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -194,10 +195,11 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states at rest to the scales of the terms that cancel in their rates, so that rounding errors do not
-    limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states at rest until the tolerance allows an error of `TOLERATED` times the terms that cancel in their
+    rates, so that rounding errors do not limit the steps. States that drive a moving state keep their scales, because their last
+    digits matter, unless the coupling itself is rounding error, as where a symmetry forbids it."""
     part = smaller(1.0, TOLERATED / w.rtol)
-    n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
+    n, size, scale, counts, structure, values = w.n, w.size, w.scale, w.later, w.pattern.structure, w.values
     for i in range(n):
         counts[i] = 0.0
         if w.has_moved[i] == 1.0 or w.terms[i] == 0.0 or w.terms[i] * NOTHING < size[i]:
@@ -206,8 +208,10 @@ def raise_resting(w: Control) -> None:
     while spreads:
         spreads = False
         for k in range(structure.couplings):
-            if counts[structure.rows[k]] == 1.0 and counts[structure.columns[k]] == 0.0:
-                counts[structure.columns[k]] = 1.0
+            row, column = structure.rows[k], structure.columns[k]
+            matters = values[k] * w.longest * w.terms[column] > larger(size[row], scale[row]) * NOTHING
+            if matters and counts[row] == 1.0 and counts[column] == 0.0:
+                counts[column] = 1.0
                 spreads = True
     for i in range(n):
         if counts[i] == 0.0:
@@ -215,8 +219,8 @@ def raise_resting(w: Control) -> None:
 
 
 def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
-    """Return the energy, over the longest step, of the terms that cancel in the powers, if all powers are rounding error and the
-    energy scale is zero; else 0."""
+    """Return the energy of the terms that cancel in the powers over the longest step, if all powers are rounding error but, over
+    this step, far exceed the energy scale; else 0."""
     powers, sigma, top = w.beyond, w.sigma[w.n :], 0.0
     if w.quadratures == 0:
         return 0.0
@@ -287,8 +291,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros among the kept patterns, or look it up in Python and replace the oldest
-    pattern."""
+    """Find the sparsity pattern of the nonzeros among the kept patterns, or replace the oldest by the pattern from `meet`."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True
@@ -320,7 +323,8 @@ def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
 
 
 def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
-    """Evaluate the nonzeros of the Jacobian at the time `coupled_at` and x by `emit.interpreter.steps.derivatives`."""
+    """Evaluate the nonzeros of the Jacobian at the time in `coupled_at` and x, with the steps of
+    `emit.interpreter.steps.derivatives`."""
     numbers, rows, nonzeros, constants = w.numbers, w.rows, w.nonzeros, w.constants
     for i in range(w.number_count):
         numbers[i] = constants[i]

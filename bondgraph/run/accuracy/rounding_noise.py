@@ -16,7 +16,8 @@ from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.kernel_functions import formula_time
 
 TIME_PART, NOISE_RATIO = 0.7, 0.25
-"""Factor on the spacing of the points in time, and ratio of fourth to third differences in pure noise."""
+"""Factor on the spacing of the points in time, and smallest ratio of the estimate from fourth differences to the estimate from
+third differences that counts as noise."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
@@ -27,8 +28,8 @@ def directions(n: int) -> np.ndarray:
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Measure the rounding noise of rates and powers, and store it in `sigma`; the larger of `size` and `scale` is the size of a
-    state."""
+    """Measure the rounding noise of rates and powers, and store it in `sigma`; the largest of |x|, `size` and `scale` is the size
+    of a state."""
     n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
     width = n + w.quadratures
     for i in range(n):
@@ -76,7 +77,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate rates and powers at all points of all spans into `points`, several points at once in SIMD lanes."""
+    """Fill `points` for all spans, several points at once in SIMD lanes."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -111,7 +112,6 @@ def evaluate_lanes(w: Control, done: int, count: int) -> None:
 
 
 def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, count: int) -> None:
-    """Evaluate a SIMD kernel, and store the results of each lane in a row."""
     out, lanes, width = w.wide_out, w.lanes, w.n + w.quadratures
     kernel(w.wide_t, w.wide_x, w.wide_p, w.wide_m, out)
     for lane in range(count):

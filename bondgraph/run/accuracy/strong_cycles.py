@@ -33,7 +33,7 @@ class StrongCycles(Table):
     """Workspace of `balance_strong_cycles`, in which a cluster has the number of one of its states.
 
     Each state has its `cluster`; each cluster has a factor `scale` on the scales of its states, the coupling `driver` that last
-    raised it, or `NO_DRIVER`, and the number `mark` of the last of `marks` walks through it.
+    raised this factor, or `NO_DRIVER`, and the number `mark` of the last walk through it; `marks` counts the walks.
     """
 
     cluster: PerState

@@ -32,7 +32,7 @@ class Rounding:
     Parameters
     ----------
     steps : number of steps whose error weights were set by rounding errors of the rates, not the tolerance.
-    rtol : largest tolerance of these steps; 0 if there are none.
+    rtol : largest relative tolerance to which these steps were controlled; 0 if there are none.
     states : names of the states with noisy rates.
     """
 
@@ -49,13 +49,11 @@ class ErrorWeights:
 
     Parameters
     ----------
-    bound : the program and its parameters.
-    rtol : the user's relative tolerance.
     longest : longest step, s.
     absolute : (n,) the user's floors in the states' units, None to use natural scales.
 
-    Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`
-    (`fields.Control`) is the argument of its procedures (`error_weights`); `addresses` maps their names to their addresses.
+    Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`, a
+    `fields.Control`, is the first argument of the procedures in `error_weights`, whose `addresses` are by name.
     """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
@@ -153,12 +151,11 @@ class ErrorWeights:
         table["lanes"] = lanes
 
     @property
-    def known(self) -> np.ndarray:
+    def state_sizes(self) -> np.ndarray:
         """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
-    def see(self, x: np.ndarray) -> None:
-        """Raise the running sizes of the states to the sizes of x."""
+    def raise_sizes(self, x: np.ndarray) -> None:
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
@@ -183,8 +180,8 @@ class ErrorWeights:
         return result
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return natural scales (n,) of given changes of the states, `columns` (k, n) with their rates (k, n), propagated along
-        the couplings; 0 for states that nothing drives."""
+        """Return the natural scales (k, n) of k changes of the states, `columns` (k, n) with their `rates` (k, n), propagated
+        along the couplings; 0 for states that nothing drives."""
         couplings = self._bound.jacobian_couplings(t, x, m)
         with np.errstate(all="ignore"):
             speed = fastest_rates(couplings, self._longest)
@@ -211,8 +208,6 @@ class ErrorWeights:
         self._lookup.check()
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
-        the rounding error of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()

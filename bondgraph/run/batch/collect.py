@@ -34,7 +34,8 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate memory for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
+        """Allocate memory for these numbers of runs, states with integrated powers (`width`), modes and samples; kept quantities
+        have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))
@@ -52,8 +53,7 @@ class RunBatch:
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return parameters, states and modes of many runs as contiguous rows of floats (none if there are no runs); raise E305 if
-    their shapes do not match."""
+    """Return parameters, states and modes of many runs as contiguous rows of floats; raise E305 if their shapes do not match."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]
     counts = {len(block) for block in blocks if block is not None} - {1}
@@ -88,8 +88,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows p, x and m of all runs; `ended` computes a single run from its row and returns the result and the end of
-    the run; `wanted` as in `PreparedProgram`.
+    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end
+    of the run; `wanted` is as in `PreparedProgram`.
     """
 
     def __init__(
@@ -122,18 +122,18 @@ class BatchCollector:
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
         self._by_gpu = name, runs
 
-    def lost(self) -> list[int]:
+    def unfinished(self) -> list[int]:
         """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
         of all runs to the user's clock."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
-        lost = np.flatnonzero(self.batch.status)
+        unfinished = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:
-            self._by_gpu[1][lost] = False
-        if len(lost):
-            self.forget(lost)
-        return lost.tolist()
+            self._by_gpu[1][unfinished] = False
+        if len(unfinished):
+            self.reset(unfinished)
+        return unfinished.tolist()
 
-    def forget(self, runs: np.ndarray | slice) -> None:
+    def reset(self, runs: np.ndarray | slice) -> None:
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -142,7 +142,7 @@ class BatchCollector:
         for values in self._found.values():
             values[runs] = np.nan
 
-    def single(self, run: int) -> None:
+    def run_single(self, run: int) -> None:
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)
@@ -172,7 +172,7 @@ class BatchCollector:
         """Convert times since the start to the user's clock; the final time becomes exactly the requested time."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
-    def ends(self) -> BatchResult:
+    def result(self) -> BatchResult:
         x, m, integrals = self._rows.values()
         steps, rejected, rates, events = self._counts.values()
         issues = self._failures, self._doubts, self._refused

@@ -31,7 +31,6 @@ def know_losses(r: BatchTable, time: float) -> None:
 
 @inline
 def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -> None:
-    """Add the energies of the storages, multiplied by `sign`, to `closing`."""
     storages = r.table.weights.storages
     r.table.weights.energies(clock, x, r.table.p, m, r.energies)
     for i in range(storages):

@@ -10,7 +10,7 @@ from bondgraph.run.batch.validity.sample_check import SampleCheck
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 WINDOW = 5
-"""Number of samples to which the parabola of a peak is fitted."""
+"""Number of samples around a peak that are compared with the parabola through its three middle samples."""
 
 
 Begin = Annotated[Callable[..., int], Code(int, by_value=True)]

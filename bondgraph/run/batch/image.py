@@ -87,11 +87,11 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
     space.schedules.follow_parameters(p)
     provide_rooms(weights.table)
     names = {address: name for name, address in interpreter.machine_code().addresses.items()}
-    if space.settler is not None:
-        space.settler.ready()
-        space.settler.trim_log()
-        tables["events"] = space.settler.table
-        names |= dict.fromkeys(space.settler.callbacks, stop_unanswered.__name__)
+    if space.handler is not None:
+        space.handler.ready()
+        space.handler.trim_log()
+        tables["events"] = space.handler.table
+        names |= dict.fromkeys(space.handler.callback_addresses, stop_unanswered.__name__)
     names |= {address: f"weights_{name}" for name, address in weights.addresses.items()}
     program, kernels = space.bound.program, kernels_of(space.bound.program)
     if "jacobian" in space.table.kind.layout() and program.jacobian is not None:
@@ -104,21 +104,21 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
         names |= {int(batch["outputs"]): CHOSEN}
         if batch["look"]:
             names[int(table_at(int(batch["look"]))["kernel"])] = "closing_matrix"
-    return linked(tables, {"p": space.bound.p, "x": x, "m": m}, names)
+    return image_of_tables(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
 def kernels_of(program: Program) -> list[Kernel]:
-    """Return all kernels that machine code may call in a run by an explicit method, compiled."""
+    """Compile and return all kernels that machine code may call in a run by an explicit method."""
     kernels = [*program.kernels, program.boxes, *program.resets, *program.pushes, *program.supplies]
     kernels += [loop.kernel for loop in program.loops]
     return [kernel for kernel in kernels if kernel is not None and kernel.address]
 
 
-def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], names: Mapping[int, str]) -> Image:
+def image_of_tables(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], names: Mapping[int, str]) -> Image:
     """Return the image of tables, all memory that they point to, and further arrays; `names` are the names of functions by
     address.
 
-    Raises a ValueError for an address that belongs to neither a table nor a function.
+    Raises a ValueError for the address of a function that has no name.
     """
     every = list(_reached(tables.values()))
     memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])
@@ -230,6 +230,6 @@ def run_libraries(method: Method) -> dict[str, list[Procedure]]:
     return {**solver_libraries(method), "i_": interpreter.procedures(1)}
 
 
-def with_letter(name: str, other: str = "k_") -> str:
+def with_prefix(name: str, other: str = "k_") -> str:
     """Return the name of a function that an image calls, with the prefix of its library, or with `other` for a kernel."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

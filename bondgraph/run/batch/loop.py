@@ -99,7 +99,6 @@ def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
 
 @inline
 def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
-    """Update the largest residual and energy scale of each balance from a sample."""
     c, balances, closing, play, energies = r.table, r.balances, r.closing, r.play, r.energies
     for b in range(balances):
         play[b] = 0.0

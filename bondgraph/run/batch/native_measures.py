@@ -93,7 +93,6 @@ def measure_until(r: BatchTable, run: int, since: float) -> None:
 
 
 def measure_event(r: BatchTable, run: int, row: Reals) -> None:
-    """Measure the samples before an event, and the event, given as a row of the log."""
     if r.kept_count + r.series_count == 0:
         return
     events = r.table.instants

@@ -24,7 +24,7 @@ from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.workers import BatchLauncher, BatchRunner, RunDuration, WorkerPool
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
-from bondgraph.run.crossing.singular_positions import RunPart, past_singular_positions
+from bondgraph.run.crossing.singular_positions import RunPart, pass_singular_positions
 from bondgraph.run.hybrid import Hybrid, result_of
 from bondgraph.run.measures import Measure
 from bondgraph.run.program import Program
@@ -46,12 +46,9 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times (`PreparedProgram.wanted`).
-
-    Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for unknown choices, E306 for other
-    settings.
-    """
-    start, end = checks.span_of(settings["t_start"], t_end)
+    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
+    (`PreparedProgram.wanted`)."""
+    start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
     is_checked = has_constraints(program) or bool(watched_contacts(program))
@@ -107,8 +104,8 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False with delays, clocked library blocks, or ticks that
-        solve loops."""
+        """True if machine code integrates runs and handles their events; False with interpreted formulas, delays, clocked library
+        blocks, or algebraic loops together with clocks or time breaks."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -131,19 +128,22 @@ class PreparedProgram:
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
         E309, E310 for values that are not finite."""
-        program = self.program
-        lengths = (program.states, program.parameters, program.modes)
         blocks = {
-            name: checks.block(program, name, argument, length, code)
-            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), lengths, strict=True)
+            name: checks.block(self.program, name, argument, length, code)
+            for (name, code), argument, length in zip(_BLOCKS, (x0, p, m0), self._lengths, strict=True)
         }
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
+
+    @cached_property
+    def _lengths(self) -> tuple[int, int, int]:
+        """Numbers of states, parameters and modes."""
+        return self.program.states, self.program.parameters, self.program.modes
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, and warn if the run ended early or cannot be trusted (`simulate`)."""
+        """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
         result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
@@ -180,7 +180,7 @@ class PreparedProgram:
         else:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
             with Progress(self.program.name, settings.span, progress) as bar:
-                part, lost = past_singular_positions(part, settings, self.choice, bar)
+                part, lost = pass_singular_positions(part, settings, self.choice, bar)
             end = EndedRun(part.result, part.t, part.x, part.m, part.q)
         result = checked_result(end.result, settings.t_start, self.wanted, lost)
         balanced = end.sound or result.failure is not None
@@ -201,7 +201,7 @@ class PreparedProgram:
         run = Hybrid(
             bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
         )
-        run.go(self.choice)
+        run.run(self.choice)
         run.examine()
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
@@ -221,9 +221,9 @@ class PreparedProgram:
                     return EndedRun(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
-                run.go_on(self.choice, space.checkpoint(course, settings.p, settings.m))
+                run.resume(self.choice, space.checkpoint(course, settings.p, settings.m))
             finally:
-                space.take_back()
+                space.reconnect_events()
             run.examine()
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
@@ -232,8 +232,15 @@ class PreparedProgram:
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
-        """Run once, without checks or warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,). A run
-        that machine code cannot finish is repeated by `ended`, which is slower."""
+        """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
+        lengths are checked (E305). If machine code alone cannot execute or finish the run, `ended` executes it (slower)."""
+        try:
+            lengths = x0.size, p.size, m0.size
+        except AttributeError:
+            lengths = None
+        if lengths != self._lengths:  # lists, or wrong lengths
+            checked = self.numbers(x0, p, m0)
+            x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.wanted[0])
@@ -284,16 +291,16 @@ class PreparedProgram:
 
         Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
         advance a chunk per call without the interpreter's lock; a run that ends early or may be invalid is repeated as a single
-        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are executed singly.
+        run, which reports the reason. Runs that need Python, for instance to check redundant constraints, are executed singly.
 
         Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
-        threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
+        threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `GPULauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
         runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
-        return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
+        return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
         """Return a key of the clocks of the run in the first row of p (runs, parameters)."""
@@ -326,4 +333,5 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
-    return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)
+    progress, strict = (checks.flag(what, all_settings[what]) for what in ("progress", "strict"))
+    return PreparedProgram(program, checked, choice, wanted, progress, strict, keeping)

@@ -11,7 +11,7 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, ProblemError, RunError
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
-from bondgraph.run.measures import Measure, is_meant, measure_of, why_not
+from bondgraph.run.measures import Measure, matches_event, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
@@ -23,8 +23,8 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure recorded for every run: its name, shape, and the indices of its values in the source. A measure of events has
-    the transitions that it counts."""
+    """Measure recorded for every run: its name, shape, and the indices of its values in the source; for a measure of events, the
+    indices of the transitions that it counts."""
 
     name: str
     measure: Measure
@@ -48,19 +48,20 @@ class KeptOfRun:
 
 
 def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
-    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and a kernel for the outputs that these measures need.
+    """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and a kernel for the outputs that these measures need,
+    or None if they need no outputs.
 
-    Raises `RunError` E345 with all quantities that cannot be kept or have no name.
+    Raises `RunError` E345 if `keep` is not a mapping, or with all measures that cannot be kept.
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
         raise RunError(Problem("E345", f"quantities to keep must be given by name, not as {keep!r}"[:100], cures=cures))
-    asked = {name: measure_of(measure) for name, measure in keep.items()}
-    if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
+    measures = {name: measure_of(measure) for name, measure in keep.items()}
+    if wrong := {name: why for name, measure in measures.items() if (why := why_not(measure, program))}:
         details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())
         cures = tuple(dict.fromkeys(cure for why in wrong.values() for cure in why[1:]))
         raise RunError(Problem("E345", "invalid measures for many runs", details, cures=cures))
-    chosen = {name: measure for name, measure in asked.items() if isinstance(measure, Measure)}
+    chosen = {name: measure for name, measure in measures.items() if isinstance(measure, Measure)}
     slots = {name: program.layout[measure.of] for name, measure in chosen.items() if not measure.kind.of_event}
     outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
     kernel, starts = program.outputs, {slot: slot.start for slot in outputs}
@@ -70,7 +71,7 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     kept = []
     for name, measure in chosen.items():
         if measure.kind.of_event:
-            edges = tuple(k for k, edge in enumerate(program.transitions) if is_meant(measure.of, edge))
+            edges = tuple(k for k, edge in enumerate(program.transitions) if matches_event(measure.of, edge))
             kept.append(KeptOfRun(name, measure, (), EVENT, edges))
         else:
             slot = slots[name]
@@ -120,8 +121,7 @@ class BatchResult:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that computed each run (runs,): "cpu" or the name of a GPU; the CPU computes the runs that a GPU cannot
-        check."""
+        """Device that computed each run (runs,): "cpu" or the name of a GPU."""
         name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 
@@ -140,11 +140,10 @@ class RunOutcome:
 
     Parameters
     ----------
-    reached : True if the run reached the requested end; `PreparedProgram.result` reports why not.
+    completed : True if the run reached the requested end; `PreparedProgram.result` reports why not.
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
     rows : states and integrated powers at the samples, (samples, n + powers).
     modes : modes at the samples, (samples, modes).
-    steps, rates, events : counts of steps, evaluations and events.
     """
 
     completed: bool

@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 
 
 MAX_CALL_SECONDS = 0.3
-"""Maximum duration of a call, which cannot be interrupted, s."""
+"""Longest intended duration of a call, s, because a call cannot be interrupted."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 """Minimum durations of a call and of a thread's work, s, many times the overhead of Python."""
 
 
 class RunDuration:
+    """Measured duration of a run, `each`, s; 0 until it is known."""
+
     def __init__(self) -> None:
         self.each = 0.0
 
@@ -54,11 +56,11 @@ class WorkQueue:
         self._target = ChunkTarget(MAX_CALL_SECONDS, MIN_CALL_SECONDS, least)
         self._threads, self._lock = 1, threading.Lock()
 
-    def shared_by(self, threads: int) -> int:
+    def share(self, threads: int) -> int:
         """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
         number."""
-        worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
-        self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
+        most = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
+        self._threads = max(1, min(threads, int(most)) if self._pace.each else threads)
         return self._threads
 
     def first(self) -> Iterator[slice]:
@@ -104,14 +106,14 @@ class WorkerPool:
     pace: RunDuration
 
     @contextmanager
-    def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
+    def map_over_threads(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
         """Yield a `map` over the threads; an exception or an interrupt cancels the work."""
         if self.threads == 1:
             yield map
             return
         with ThreadPoolExecutor(self.threads) as pool:
             try:
-                with ending(called_off):
+                with cancelling(called_off):
                     yield pool.map
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -119,8 +121,7 @@ class WorkerPool:
 
 
 @contextmanager
-def ending(called_off: Event) -> Iterator[None]:
-    """Cancel the work of all threads after an exception or interrupt in the body."""
+def cancelling(called_off: Event) -> Iterator[None]:
     try:
         yield
     except BaseException:
@@ -154,7 +155,7 @@ class BatchRunner:
     ended: Callable[..., tuple[Result, EndedRun]]
     workspace: Callable[[], AbstractContextManager[Workspace]]
 
-    def ends(
+    def run(
         self,
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         keep: Mapping[str, str | Measure],
@@ -178,7 +179,7 @@ class BatchRunner:
         remaining: Sequence[int] = range(runs)
         batch = collected.batch
         called_off = Event()
-        with Progress(self.program.name, runs, progress) as bar, pool.at_work(called_off) as each:
+        with Progress(self.program.name, runs, progress) as bar, pool.map_over_threads(called_off) as each:
             if machine:
                 part, rows = batch, blocks
                 if gpu is not None and runs:
@@ -191,14 +192,14 @@ class BatchRunner:
                 )
 
                 def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
-                    with self.workspace() as space, ending(called_off):
+                    with self.workspace() as space, cancelling(called_off):
                         for piece in pieces:
                             space.many(rows, piece, watched, part, kept, outputs, work_kernels, called_off)
                             bar.show(queue.begun)
 
                 if pool.threads > 1:
                     work(queue.first(), None)
-                if (workers := queue.shared_by(pool.threads)) == 1:
+                if (workers := queue.share(pool.threads)) == 1:
                     work(queue.pieces(), lane_kernels)
                 else:
                     for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
@@ -208,12 +209,12 @@ class BatchRunner:
                 for block in blocks:  # refuse values that are not finite, even if nothing depends on them
                     if not np.isfinite(block).all():
                         batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
-                remaining = collected.lost()
+                remaining = collected.unfinished()
             else:
-                collected.forget(slice(None))
-            for done, _ in enumerate(each(collected.single, remaining)):
+                collected.reset(slice(None))
+            for done, _ in enumerate(each(collected.run_single, remaining)):
                 bar.show(runs - len(remaining) + done)
-        return collected.ends()
+        return collected.result()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
         """Return the kernels for runs in SIMD lanes, or None if events, clocks, time breaks or loops require each run to be

@@ -22,7 +22,7 @@ from bondgraph.run.batch import loop
 from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.simd import lane_loop
-from bondgraph.run.batch.simd.tables import UNDER_WAY, emptied, lane_table
+from bondgraph.run.batch.simd.tables import RUNS_PER_LANE, lane_table, reset_lanes
 from bondgraph.run.batch.tables import put_runs, table_of
 from bondgraph.run.batch.validity.rank_screen import screens
 from bondgraph.run.batch.validity.sample_check import row_table
@@ -57,12 +57,11 @@ class MachineRun:
     Parameters
     ----------
     status : last status of the integrator, or `Status.NOT_STARTED`.
-    t, x, q, m : values at the end of the run; rows (samples, n + quadratures), modes (samples, modes) : values at the samples.
+    t, x, q, m : values at the end of the run.
+    rows, modes : values at the samples, (samples, n + quadratures) and (samples, modes).
     logged : rows of its events, in pieces (k, width).
     labels : labels that the rows refer to.
     events_in_python : number of events that Python handled or that ended the run.
-    ticks : count of ticks.
-    effort : cost of the run.
     """
 
     status: Status
@@ -157,7 +156,6 @@ class Schedules:
         return values
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return a key of the clocks of each run."""
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
@@ -190,39 +188,39 @@ class Workspace:
         self.settings, self.wanted = settings, wanted
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = ErrorWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
-        self.settler = event_handler(self.bound, settings)
-        self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.settler)
+        self.handler = event_handler(self.bound, settings)
+        self.integrator = in_machine_code(self.bound, settings, choice, self.weights, None, self.handler)
         self.schedules = Schedules(self.bound, settings, self.integrator.share)
         self.table = self.integrator.table
         self.table["stop"] = settings.span
         library, pointer, integer = self.integrator.library, ctypes.c_void_p, ctypes.c_int64
-        begin, advance = library.address("begin_run"), library.address("advance_run" if self.settler is None else "run")
+        begin, advance = library.address("begin_run"), library.address("advance_run" if self.handler is None else "run")
         self._begin = ctypes.CFUNCTYPE(integer, *[pointer] * 5, integer)(begin)
         self._advance = ctypes.CFUNCTYPE(integer, pointer)(advance)
-        judging = loop.machine_code()
-        self._many = ctypes.CFUNCTYPE(integer, pointer)(judging.address("run_many"))
-        self._judge = ctypes.CFUNCTYPE(integer, pointer, pointer)(judging.address("check_run"))
+        code = loop.machine_code()
+        self._many = ctypes.CFUNCTYPE(integer, pointer)(code.address("run_many"))
+        self._check_run = ctypes.CFUNCTYPE(integer, pointer, pointer)(code.address("check_run"))
         self._addresses, self._open = (begin, advance), library.address("open_run")
         self._width = program.states + self.bound.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
         self._choice, self._local = choice, tolerances(settings, choice.entry).relative
-        self._beside: list[Workspace] = []
-        self._looks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
+        self._lane_spaces: list[Workspace] = []
+        self._sample_checks: dict[tuple[bool, LaneKernels | None], FieldTable] = {}
         self._last_many, self._last_lanes = LatestBuild[FieldTable](), LatestBuild[FieldTable]()
 
     def run(self, p: np.ndarray, x: np.ndarray, m: np.ndarray, times: np.ndarray, bar: Progress | None = None) -> MachineRun:
         """Run once with parameters p (parameters,) from x (n,) in the modes m (modes,), sampled at these times since its start
         (samples,), all contiguous arrays of floats. Raises `RunError` E330 for a clock that cannot run."""
-        settings, table, settler, n = self.settings, self.table, self.settler, self.bound.program.states
+        settings, table, handler, n = self.settings, self.table, self.handler, self.bound.program.states
         samples = len(times)
         self.bound.p[:] = p
         self.schedules.follow_parameters(p)
         rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
         modes = np.empty((samples, len(m)))
-        if settler is not None:
-            settler.ready()
-            settler.table.point("all_held", address_of(modes))
+        if handler is not None:
+            handler.ready()
+            handler.table.point("all_held", address_of(modes))
         table["budget"] = self._budget
         start = time.perf_counter()
         operands = *map(address_of, (x, m, times, rows)), samples
@@ -232,23 +230,23 @@ class Workspace:
         status = self._advanced() if begun else Status.NOT_STARTED
         while status in (Status.PAUSE, Status.LOG_FULL):
             if status == Status.LOG_FULL:
-                assert settler is not None
-                pieces.append(settler.take_rows())
+                assert handler is not None
+                pieces.append(handler.take_rows())
             elif table["pace"] > 0.0 or too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
             if bar is not None:
-                happened = "" if settler is None else f", {plural(sum(map(len, pieces)) + int(settler.table['logged']), 'event')}"
+                happened = "" if handler is None else f", {plural(sum(map(len, pieces)) + int(handler.table['logged']), 'event')}"
                 bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
             status = self._advanced()
         seconds = time.perf_counter() - start
         self.integrator.seconds = seconds
         y, last = table.arrays["y"].copy(), table.arrays["m"].copy()
-        if settler is None:
+        if handler is None:
             modes[:] = last
         elif status == Status.STOP:
-            pieces.append(settler.end_run(last, modes))
-        labels, asked = ((), 0) if settler is None else (settler.labels, int(settler.table["consultations"]))
+            pieces.append(handler.end_run(last, modes))
+        labels, asked = ((), 0) if handler is None else (handler.labels, int(handler.table["consultations"]))
         of_events = tuple(pieces), labels, asked
         ticks = self.schedules.ticks.count
         return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, *of_events, ticks, self.integrator.effort())
@@ -260,8 +258,8 @@ class Workspace:
 
     def _check(self) -> None:
         self.weights.check()
-        if self.settler is not None and self.settler.has_failed:
-            self.settler.check()
+        if self.handler is not None and self.handler.has_failed:
+            self.handler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
@@ -271,36 +269,36 @@ class Workspace:
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
     def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        """Return a checkpoint of the last run, with parameters p and start modes m, from which Python can continue."""
+        """Return a checkpoint of the last run, with parameters p and start modes m."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
-        tables = self.integrator, self.weights, self.settler
+        tables = self.integrator, self.weights, self.handler
         return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
 
-    def take_back(self) -> None:
+    def reconnect_events(self) -> None:
         """Reconnect the events to this integrator after Python has continued a run, perhaps with another integrator."""
-        if self.settler is not None:
-            self.settler.use_arrays(self.table.arrays)
+        if self.handler is not None:
+            self.handler.use_arrays(self.table.arrays)
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
-        the samples, its loops are solved, its energy account closes well within the limit, and its constraints keep their rank.
-        Otherwise Python has to check."""
+        the samples, its loops are solved, its energy account closes well within the limit, and its constraints, if machine code
+        can check them (`screens`), keep their rank. Otherwise Python has to check."""
         if len(course.logged) > 1:
             return False
-        table = self._judging
+        table = self._check_table
         table.point("rows", address_of(course.rows))
-        if self.settler is not None:
+        if self.handler is not None:
             table.point("modes", address_of(course.modes))
-            self.settler.table["logged"] = len(course.logged[0])
-        return not self._judge(table.address, address_of(m))
+            self.handler.table["logged"] = len(course.logged[0])
+        return not self._check_run(table.address, address_of(m))
 
     @cached_property
-    def _judging(self) -> FieldTable:
+    def _check_table(self) -> FieldTable:
         samples = self.settings.times, self.settings.dates
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
         if screens(self.bound.program):
-            table.point("look", self._look(True, None, *samples).address)
+            table.point("look", self._sample_check(True, None, *samples).address)
         return table
 
     def _table_of_many(
@@ -310,7 +308,7 @@ class Workspace:
         table.point("table", self._place)
         for name, address in zip(("begin", "advance"), self._addresses, strict=True):
             table.point(name, address)
-        if self.settler is None:
+        if self.handler is None:
             table.point("modes", self.table.arrays["m"])
             table["mode_stride"] = 0
         return table
@@ -354,9 +352,9 @@ class Workspace:
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
-        if self.settler is not None:
-            self.settler.ready()
-            self.settler.table.point("all_held", address_of(table.arrays["modes"]))
+        if self.handler is not None:
+            self.handler.ready()
+            self.handler.table.point("all_held", address_of(table.arrays["modes"]))
         self.table["budget"] = self._budget
         for key, stretch in self.schedules.stretches(p, runs):
             self.bound.p[:] = p[stretch.start if len(p) > 1 else 0]
@@ -373,8 +371,8 @@ class Workspace:
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
         """Return the table of runs, without lanes, for a loop on a GPU; constraints are checked if `watch`."""
         table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
-        if self.settler is not None:
-            self.settler.table.point("all_held", table.arrays["modes"])
+        if self.handler is not None:
+            self.handler.table.point("all_held", table.arrays["modes"])
         return table
 
     def _one_by_one(self, many: int) -> int:
@@ -393,17 +391,17 @@ class Workspace:
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)
-        table.point("look", self._look(watch, lanes, *samples).address if watch or lanes is not None else 0)
+        table.point("look", self._sample_check(watch, lanes, *samples).address if watch or lanes is not None else 0)
         table.point("rows", np.zeros(count * self._width))
-        if self.settler is not None:
+        if self.handler is not None:
             table.point("modes", np.zeros(count * len(self.table.arrays["m"])))
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
-        while len(self._beside) < others:
-            self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
-        spaces = [self, *self._beside[:others]]
+        others, address = RUNS_PER_LANE * lanes.lanes - 1, ctypes.c_void_p
+        while len(self._lane_spaces) < others:
+            self._lane_spaces.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
+        spaces = [self, *self._lane_spaces[:others]]
         for space in spaces:
             space.weights.use_lanes(lanes)
             space.schedules.follow(key)
@@ -413,7 +411,7 @@ class Workspace:
             (lanes, samples), lambda: lane_table(lanes, self.bound.program, integrators, weights, samples)
         )
         code = lane_loop.machine_code(lanes.lanes, self.integrator.method.coefficients).address("run_side_by_side")
-        run, table_address = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), emptied(lane_tables).address
+        run, table_address = ctypes.CFUNCTYPE(ctypes.c_int64, address, address)(code), reset_lanes(lane_tables).address
 
         def go_on(many: int) -> int:
             more = int(run(many, table_address))
@@ -422,10 +420,10 @@ class Workspace:
 
         return go_on
 
-    def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
-        if (watch, lanes) not in self._looks:
+    def _sample_check(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
+        if (watch, lanes) not in self._sample_checks:
             program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
             alone = 0 if matrix is None else matrix.address or 0
             count, kernel = (1, alone) if lanes is None else (lanes.lanes, lanes.addresses[AT_SAMPLE])
-            self._looks[watch, lanes] = row_table(program, kernel, count, times, dates, watch, self.settings.span)
-        return self._looks[watch, lanes]
+            self._sample_checks[watch, lanes] = row_table(program, kernel, count, times, dates, watch, self.settings.span)
+        return self._sample_checks[watch, lanes]

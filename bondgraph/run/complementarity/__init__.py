@@ -1,1 +1,1 @@
-"""Box complementarity problems: modes of the ideal elements of one part, found together."""
+"""Box complementarity problems, which determine the modes of all ideal elements in a connected part together."""

@@ -1,9 +1,10 @@
 """Box complementarity by parametric principal pivoting: find modes and efforts of ideal elements, starting from their previous
 modes.
 
-A small multiple of a diagonal matrix makes the problem strictly monotone (Tikhonov): it has one solution, whatever the order of
-its rows, and principal pivots lead to the solution along a line of offsets. Repetition with the solution as the centre (proximal
-points) removes the error of the regularisation; because the first centre is zero, undetermined unknowns have the least norm.
+A small positive diagonal, added to the matrix, makes the problem strictly monotone (Tikhonov): it has one solution, whatever the
+order of its rows, and principal pivots lead to the solution along a line of offsets. Repetition with the solution as the centre
+(proximal points) removes the error of the regularisation; because the first centre is zero, undetermined unknowns have the least
+norm.
 
 Source: Cottle, Pang and Stone 1992, The Linear Complementarity Problem; Ruiz 2001 (scaling); Rockafellar 1976 (proximal points).
 """
@@ -14,13 +15,13 @@ from bondgraph.emit.kernel_language.language import finite, larger, smaller, sqr
 from bondgraph.run.complementarity.table import BoxOutcome, BoxTable
 
 REGULARISATIONS = (1e-6, 1e-8, 1e-10)
-"""Fractions of the scaled diagonal that are added to it, one after another until the problem is solved."""
+"""Multiples of the weights that are added to the scaled diagonal, one after another until the problem is solved."""
 PROXIMAL_STEPS = 12
 ROUNDING = 2.0**-52
 LEVEL = 1.0
 """Initial bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 SPREAD = 1e3
-"""Largest ratio of a weight to the mean of the weights."""
+"""Largest ratio between a weight and the mean of the weights, in either direction."""
 SCALING_ROUNDS = 8
 EVEN = 1.5
 """Largest factor between a row's largest entry and 1, in either direction, in a well-scaled matrix."""

@@ -15,7 +15,7 @@ class BoxOutcome(IntEnum):
     NO_SOLUTION = 1
     """The problem has no solution; `fault` is the row that cannot be satisfied."""
     TOO_MANY_PIVOTS = 2
-    """Rounding errors make the pivots cycle."""
+    """Rounding errors make the pivots cycle or a block of the matrix singular."""
 
 
 PerRow = Annotated[Reals, Length(lambda s: s.room)]

@@ -28,26 +28,27 @@ from bondgraph.run.validation.checked_result import rank_loss
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
 
-NEAR = 0.02
-"""Half-width of the passage: at both ends, the square root of the smallest eigenvalue is this fraction of its earlier maximum."""
+END_ROOT = 0.02
+"""Square root of the smallest eigenvalue of the scaled constraint matrix (`validation.constraint_rank`) at both ends of the
+passage, as a fraction of its earlier maximum."""
 
-SEEN = 0.1
-"""Smallest square root of the smallest eigenvalue, as a fraction of its maximum, at points that give the slope towards zero."""
+SLOPE_ROOT = 0.1
+"""Smallest value of this root, as a fraction of its maximum, at the point that gives its slope towards zero."""
 
-BASE = 8.0
+BASE_LENGTH = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half-widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 160-fold."""
+"""Degree of the extrapolating polynomial and number of its points; an error in the points grows at most 200-fold."""
 
-FINER = 1e-3
+APPROACH_RTOL = 1e-3
 """Relative tolerance of the run that computes the points of the polynomial, as a fraction of rtol."""
 
-FINEST = 1e-12
+MIN_APPROACH_RTOL = 1e-12
 """Minimum relative tolerance of this run, unless rtol is smaller."""
 
-NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
-"""NEWTON steps move states onto the constraints on both sides of a passage, with finite differences of the fraction
+NEWTON_STEPS, DIFFERENCE, RANK = 3, 1e-6, 1e-6
+"""NEWTON_STEPS Newton steps move states onto the constraints on both sides of a passage, with finite differences of the fraction
 DIFFERENCE of the sizes of states. Constraints with relative singular values below RANK are redundant there."""
 
 
@@ -67,40 +68,38 @@ class RunPart:
     q: np.ndarray
 
 
-def past_singular_positions(
+def pass_singular_positions(
     first: RunPart, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RankLoss | None]:
     """Return the whole run that begins with this part, and the loss of rank that it could not pass, or None.
 
-    A run does not pass contradictory constraints, positions close to an event or to the start of a part, or any singular position
-    of a model with clocks or time breaks.
+    A run does not pass contradictory constraints, positions close to an event, to the start of a part or to the end of the run,
+    or any singular position of a model with clocks or time breaks.
     """
     program, parts, part = first.result.program, [first], first
     may_pass = not program.clocks and program.breaks is None
     while True:
         loss = rank_loss(part.result, settings.t_start, part.t, part.x, arrival=True)
-        crossed = None if loss is None or not may_pass else _crossed(part, loss, settings, choice, bar)
+        crossed = None if loss is None or not may_pass else _cross(part, loss, settings, choice, bar)
         if crossed is None:
             return _joined(parts), loss
         parts[-1:] = crossed
         part = parts[-1]
 
 
-def _crossed(
-    part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
-) -> tuple[RunPart, RunPart] | None:
+def _cross(part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress) -> tuple[RunPart, RunPart] | None:
     """Return the part of the run up to the end of the passage, and the part after it, or None if the position cannot be
     passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
-    result, low, near, far = part.result, loss.time - (1.0 + BASE) * half, loss.time - half, loss.time + half
+    result, low, near, far = part.result, loss.time - (1.0 + BASE_LENGTH) * half, loss.time - half, loss.time + half
     k = int(np.searchsorted(result.since, low))
     events = result.events.since
     if k == 0 or far >= settings.span or np.any((result.since[k - 1] <= events) & (events <= loss.time)):
         return None
     nodes = low + (near - low) * 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
-    tolerance = min(settings.rtol, max(FINER * settings.rtol, FINEST))
+    tolerance = min(settings.rtol, max(APPROACH_RTOL * settings.rtol, MIN_APPROACH_RTOL))
     start, m, closure = result.since[k - 1], result.m[k - 1], _Closure(result.rows(np.arange(k)), settings.t_start)
     at_k = start, closure.nearest(start, result.x[k - 1], m), m, result.integrals[k - 1]
     inside = settings.times[(settings.times > start) & (settings.times < far)]
@@ -135,9 +134,9 @@ def _half_width(result: Result, time: float, settings: Settings) -> float | None
         return None
     constraints = ConstraintMatrix(result.program, result.p, settings.t_start)
     roots = roots_along(constraints, result.since[:count], result.x[:count], result.m[:count])
-    seen = np.flatnonzero(roots > SEEN * roots.max())
+    seen = np.flatnonzero(roots > SLOPE_ROOT * roots.max())
     k = int(seen[-1])
-    return float(NEAR * roots.max() / roots[k] * (time - result.since[k])) if roots[k] > 0.0 else None
+    return float(END_ROOT * roots.max() / roots[k] * (time - result.since[k])) if roots[k] > 0.0 else None
 
 
 class _Closure:
@@ -161,7 +160,7 @@ class _Closure:
     def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the nearest states (n,) at which violations and flows vanish."""
         steps = DIFFERENCE * np.diag(self.sizes)
-        for _ in range(NEWTON):
+        for _ in range(NEWTON_STEPS):
             values = self(t, np.vstack([x, x + steps, x - steps]), m)
             ahead, behind = np.split(values[1:], 2)
             jacobian = (ahead - behind).T / (2.0 * DIFFERENCE)
@@ -178,7 +177,7 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
     more = settings.of_run(x=x, m=m, t_start=date, span=since[-1] - begin, times=since - begin, dates=settings.t_start + since)
     bound = Bound(program, settings.p, date, more.span)
     run = Hybrid(bound, more, ClockSchedule(bound, date, date + more.span, more.max_steps), bar)
-    run.go(choice)
+    run.run(choice)
     run.examine()
     result = result_of(run, choice, 0.0)
     result = replace(result, since=since[: len(result.t)], integrals=q + result.integrals, events=result.events.begun(begin))

@@ -48,21 +48,25 @@ class DelayBuffer:
         self.table["direct"] = any(delay.direct for delay in program.delays)
         self._enlarge(_ROOM)
 
-    def begun(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the states at the start, delayed signals included; write the signals' history before the start."""
+    def initial_states(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """Return the states at the start, delayed signals included, and write the history of the signals before the start. Raises
+        `RunError` E333 for a delay without a history whose first value depends on itself."""
         x = x.copy()
+        for delay, length in zip(self._delays, self.lengths.tolist(), strict=True):
+            if callable(delay.history):
+                x[delay.place] = self._from_start(delay.history)(-length)
         free = [delay for delay in self._delays if delay.history is None]
-        for delay in free:
+        for delay in free * len(free):  # a delay may depend on delays that follow it
             x[delay.place] = self._signal(delay, x, m)
         for delay in free:
             value = self._signal(delay, x, m)
             if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
                 why = "its initial history is its first value, but this value depends on the delay itself"
                 raise RunError(Problem("E333", f'the delay "{delay.name}" has no history', (why,), cures=("initial=0.0",)))
-        signals: list[Callable[[float], float]] = []
-        for delay, length in zip(self._delays, self.lengths, strict=True):
-            signals.append(_constant(float(x[delay.place])) if not callable(delay.history) else self._since(delay.history))
-            x[delay.place] = signals[-1](-length)
+        signals: list[Callable[[float], float]] = [
+            self._from_start(delay.history) if callable(delay.history) else _constant(float(x[delay.place]))
+            for delay in self._delays
+        ]
         ends = [*sorted({-float(length) for length in self.lengths}), 0.0]
         for start, end in itertools.pairwise(ends):
             reaching = [s if -length <= start else _constant(0.0) for s, length in zip(signals, self.lengths, strict=True)]
@@ -70,7 +74,8 @@ class DelayBuffer:
         return x
 
     def make_room(self, t: float) -> None:
-        """Drop rows that no delay needs from time t on, and make sure that some rows are empty."""
+        """Once half of the rows are filled, drop the rows that no delay needs from time t on, and add rows if too few are
+        empty."""
         table, arrays = self.table, self.table.arrays
         filled, room = int(table["filled"]), int(table["room"])
         if 2 * filled < room:
@@ -100,7 +105,7 @@ class DelayBuffer:
     def _signal(self, delay: RunDelay, x: np.ndarray, m: np.ndarray) -> float:
         return float(delay.kernel(np.array([self._origin]), x, self._p, m)[delay.place])
 
-    def _since(self, history: Callable[[float], float]) -> Callable[[float], float]:
+    def _from_start(self, history: Callable[[float], float]) -> Callable[[float], float]:
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:

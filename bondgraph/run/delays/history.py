@@ -37,8 +37,9 @@ PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
 class DelayTable(Table):
     """Table of the delays of a run.
 
-    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last step; `levels` (room,) count the
-    delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of each signal.
+    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last step; `levels` (room,) are 1 for
+    a step that starts at a break, 1 more after each delay of the break, and 0 for other steps; `values` (room, count, nodes) are
+    the divided differences of each signal.
     """
 
     # For each delay: kernel that replaces its state by its signal, and index of this state; delay, s; row of the last look-up;
@@ -101,7 +102,7 @@ def fit(c: Reals) -> None:
 
 
 def mark_break(d: DelayTable, level: int) -> None:
-    """Mark the next row as starting at a break that is this many delays old, unless the break has become smooth."""
+    """Mark the next row as starting at a break of this level, unless the break has become smooth."""
     capped = (SMOOTH if d.direct else 0) if level > SMOOTH else level
     if capped > 0 and (d.level == 0 or capped < d.level):
         d.level = capped

@@ -16,21 +16,21 @@ _ROWS = 16
 """Interval in rows at which the value carried from row to row is checked for being tiny; checking each row would be slower."""
 
 
-def band_factor(a: Reals, pivots: Ints, worth: Reals, n: int, lower: int, upper: int) -> bool:
+def band_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int, lower: int, upper: int) -> bool:
     """Factorise a band matrix, as `dense_factor` does."""
     above = lower + upper
     length = above + lower + 1
     for k in range(n):
         below = min(n - 1 - k, lower)
         column = a[k * length + above :]
-        pivot_offset = pivot_of(column, worth[k:], below + 1)
+        pivot_offset = pivot_of(column, row_weights[k:], below + 1)
         pivots[k] = k + pivot_offset
         pivot = column[pivot_offset]
         if not abs(pivot) > 0.0:
             return True
         last = min(n - 1, k + above) + 1
         if pivot_offset > 0:
-            swap(worth, k, k + pivot_offset)
+            swap(row_weights, k, k + pivot_offset)
             for j in range(k, last):
                 swap(a[j * length + above + k - j :], 0, pivot_offset)
         inverse = 1.0 / pivot
@@ -60,15 +60,15 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
         subtract(b[k - reach :], a[diagonal - reach :], value, reach)
 
 
-def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
+def tridiagonal_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int) -> bool:
     """Factorise a tridiagonal matrix, with results bit-identical to `band_factor`."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n
-        here, size = column[2], worth[k]
+        here, size = column[2], row_weights[k]
         pivot, below, place = here, 0.0, k
         if is_inside:
-            lower, other_size = column[3], worth[k + 1]
+            lower, other_size = column[3], row_weights[k + 1]
             here_weight, lower_weight = abs(here) * size, abs(lower) * other_size
             # a NaN is never the larger value, except beside another NaN
             swaps = lower_weight > here_weight or (not here_weight > -1.0 and lower_weight > -1.0)
@@ -77,8 +77,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
                 pivot = lower
                 below = here
                 place = k + 1
-                worth[k] = other_size
-                worth[k + 1] = size
+                row_weights[k] = other_size
+                row_weights[k + 1] = size
                 swap(other, 1, 2)
                 if is_far:
                     swap(beyond, 0, 1)
@@ -101,8 +101,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve` except for tiny values:
-    the value that the next row needs stays in a register and is checked for being tiny only after every `_ROWS` rows."""
+    """Solve with tridiagonal factors of at least two rows, with results bit-identical to `band_solve`, except that after every
+    `_ROWS` rows the value carried to the next row becomes zero if it is tiny."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)

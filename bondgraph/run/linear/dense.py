@@ -15,19 +15,19 @@ _ASCENDING = tuple(range(BLOCK))
 _DESCENDING = _ASCENDING[::-1]
 
 
-def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
+def dense_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int) -> bool:
     """Overwrite a (n, n) with L and U, which contain the reciprocal of each pivot, and pivots (n,) with the rows that were
     swapped; return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
-    The weights worth (n,) of the rows in the choice of pivots are the inverse sizes of the unknowns, so that the choice does not
-    depend on units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the result of
-    column-by-column elimination.
+    The `row_weights` (n,) in the choice of pivots are the inverse sizes of the unknowns, so that the choice does not depend on
+    units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the
+    result of column-by-column elimination.
     """
     first = 0
     while first + BLOCK <= n:
         behind = first + BLOCK
         for k in range(first, behind):
-            if dense_eliminate(a, pivots, worth, n, k, first, behind):
+            if dense_eliminate(a, pivots, row_weights, n, k, first, behind):
                 return True
         block, j = a[first * n + first :], behind
         while j + 2 <= n:
@@ -37,23 +37,23 @@ def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
             apply_to_one(block, a[j * n + first :], pivots, first, n)
         first = behind
     for k in range(first, n):
-        if dense_eliminate(a, pivots, worth, n, k, first, n):
+        if dense_eliminate(a, pivots, row_weights, n, k, first, n):
             return True
     return False
 
 
-def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun: int, last: int) -> bool:
-    """Choose the pivot of column k, swap rows in the columns from `begun` to `last`, and subtract multiples of column k from the
+def dense_eliminate(a: Reals, pivots: Ints, row_weights: Reals, n: int, k: int, first: int, last: int) -> bool:
+    """Choose the pivot of column k, swap rows in the columns from `first` to `last`, and subtract multiples of column k from the
     columns after it. Return True if there is no pivot."""
     column, left = a[k * n + k :], n - k
-    place = pivot_of(column, worth[k:], left)
+    place = pivot_of(column, row_weights[k:], left)
     pivots[k] = k + place
     pivot = column[place]
     if not abs(pivot) > 0.0:
         return True
     if place > 0:
-        swap(worth, k, k + place)
-        for j in range(begun, last):
+        swap(row_weights, k, k + place)
+        for j in range(first, last):
             swap(a[j * n :], k, k + place)
     inverse = 1.0 / pivot
     column[0] = inverse
@@ -86,7 +86,6 @@ def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) ->
 
 
 def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of two columns as in the block that starts at `first`, and subtract multiples of the block's columns."""
     swap_rows(one, pivots, first)
     swap_rows(other, pivots, first)
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]

@@ -35,7 +35,7 @@ class MatrixLayout:
     Parameters
     ----------
     kind : DENSE, BAND or SPARSE.
-    lower, upper : diagonals of a band.
+    lower, upper : numbers of diagonals of a band below and above the main diagonal.
     order : the unknown at each position (n,).
     entry_indices, diagonal : indices of the given entries (k,), and of the diagonal entries by unknown (n,), in an array of
         `room` values.

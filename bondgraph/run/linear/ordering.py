@@ -41,7 +41,8 @@ def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | None = None) -> FillPattern:
-    """Return the fill-in of elimination in an order (n,), by default of minimum degree; entry (i, j) implies (j, i)."""
+    """Return the pattern of a matrix and its factors in an order (n,), by default of minimum degree. Factors have room for an
+    entry (j, i) for each entry (i, j)."""
     order = _minimum_degree(n, rows, columns) if order is None else order
     position = np.argsort(order)
     keys = np.unique(np.concatenate([position[columns].astype(np.int64) * n + position[rows], np.arange(n) * (n + 1)]))
@@ -90,7 +91,8 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
-    """Return the rows below the diagonal in each column of the factor of a symmetric matrix with entries column n + row."""
+    """Return the rows below the diagonal in each column of the factor of a symmetric matrix; the key of an entry is
+    column n + row."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

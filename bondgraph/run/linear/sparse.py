@@ -22,9 +22,9 @@ def sparse_factor(s: SystemTable) -> bool:
 
     The matrix is stored by columns: column j of the matrix begins at rows[starts[j]], of L at below[below_at[j]] and of U at
     above[above_at[j]], with ascending rows. Blocks of columns that are nested (`ordering.FillPattern`) do not change the order of
-    subtractions in any entry. The weights worth (n,) are those of `dense_factor`; work (n,) is zero before and after.
+    subtractions in any entry. The `row_weights` (n,) are those of `dense_factor`; work (n,) is zero before and after.
     """
-    a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n
+    a, starts, rows, nested, row_weights, work, n = s.matrix, s.starts, s.rows, s.nested, s.row_weights, s.work, s.n
     below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above
     inverse, lower, upper, is_singular = s.inverse, s.lower_factor, s.upper_factor, False
     for j in range(n):
@@ -51,11 +51,11 @@ def sparse_factor(s: SystemTable) -> bool:
         inverse[j] = inverse_pivot
         for i in range(below_at[j], below_at[j + 1]):
             row = below[i]
-            most = larger(most, abs(work[row]) * worth[row])
+            most = larger(most, abs(work[row]) * row_weights[row])
             lower[i] = work[row] * inverse_pivot
             work[row] = 0.0
         size = abs(pivot)
-        if not (size > 0.0 and size * worth[j] * GROWTH >= most):
+        if not (size > 0.0 and size * row_weights[j] * GROWTH >= most):
             is_singular = True
     return is_singular
 

@@ -21,7 +21,7 @@ from bondgraph.run.table import FieldTable
 def table_of(layout: MatrixLayout) -> FieldTable:
     table, n, fill = FieldTable(SystemTable), len(layout.order), layout.fill
     integers = {"order": layout.order, "entry_indices": layout.entry_indices, "diagonal": layout.diagonal}
-    lengths = {"right": n, "worth": n, "matrix": layout.room}
+    lengths = {"right": n, "row_weights": n, "matrix": layout.room}
     if fill is not None:
         integers = {**vars(fill), **integers}
         lengths |= {"inverse": n, "work": n, "lower_factor": len(fill.below), "upper_factor": len(fill.above)}
@@ -41,7 +41,7 @@ def procedures() -> list[Procedure]:
 
 
 def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix 1 - h J from the entries of J that it contains."""
+    """Fill the matrix 1 - h J from the entries j of J, in the order of `entry_indices`."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
         for i in range(room):
@@ -63,11 +63,11 @@ def fill_system(s: SystemTable, j: Reals, h: float) -> None:
 def factor_system(s: SystemTable) -> bool:
     """Factorise the matrix; return True if it is singular or nearly singular."""
     if s.kind == DENSE:
-        return dense_factor(s.matrix, s.pivots, s.worth, s.n)
+        return dense_factor(s.matrix, s.pivots, s.row_weights, s.n)
     if s.kind == BAND and s.lower == 1 and s.upper == 1:
-        return tridiagonal_factor(s.matrix, s.pivots, s.worth, s.n)
+        return tridiagonal_factor(s.matrix, s.pivots, s.row_weights, s.n)
     if s.kind == BAND:
-        return band_factor(s.matrix, s.pivots, s.worth, s.n, s.lower, s.upper)
+        return band_factor(s.matrix, s.pivots, s.row_weights, s.n, s.lower, s.upper)
     return sparse_factor(s)
 
 
@@ -83,7 +83,6 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

@@ -8,8 +8,8 @@ from bondgraph.emit.kernel_language.language import Ints, Reals, Table
 class SystemTable(Table):
     """Linear system: fields of `layout.MatrixLayout` and `ordering.FillPattern`, and factors.
 
-    The matrix has the values `matrix`; `right` is the right-hand side, then the solution; `worth` is as in `dense_factor`;
-    `count` entries have an index; `full` is True if these are all entries, in sequence.
+    `matrix` has the values of the matrix, then its factors; `right` is the right-hand side, then the solution; `row_weights` is
+    as in `dense_factor`; `count` is the number of `entry_indices`; `full` is True if these index the whole matrix, in sequence.
     """
 
     matrix: Reals
@@ -17,7 +17,7 @@ class SystemTable(Table):
     entry_indices: Ints
     diagonal: Ints
     right: Reals
-    worth: Reals
+    row_weights: Reals
     pivots: Ints
     starts: Ints
     rows: Ints

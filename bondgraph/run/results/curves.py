@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,12 +33,21 @@ class Plottable(Protocol):
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
     """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
-    chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
-    with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
-        for several, panel_axes in zip(chosen, drawn, strict=True):
-            _panel(result, several, panel_axes, with_modes=panel_axes is drawn[0])
-        drawn[-1].set_xlabel("time (s)")
-    return drawn
+    chosen = [_names(result.program.name, several) for several in names or _states(result)]
+    with panels(len(chosen), axes, "quantities", result.program.name) as panel_axes:
+        for several, each in zip(chosen, panel_axes, strict=True):
+            _panel(result, several, each, with_modes=each is panel_axes[0])
+        panel_axes[-1].set_xlabel("time (s)")
+    return panel_axes
+
+
+def _names(model: str, several: Any) -> tuple[str, ...]:
+    """Return the names of one panel; raise E150 for anything but names."""
+    names = (several,) if isinstance(several, str) else tuple(several) if isinstance(several, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in names):
+        cure = 'plot("spring.q", ("mass.flow", "damper.flow")), with a name or several names for each panel'
+        raise refusal("E150", f"a panel cannot show {several!r}", cure, about=model)
+    return names
 
 
 def _states(result: Plottable) -> Sequence[str]:

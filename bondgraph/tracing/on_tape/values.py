@@ -1,4 +1,4 @@
-"""Values by name on a tape: evaluate a statement, split values into scalars and join them again, partial derivatives."""
+"""Values by name on a tape: evaluation of statements, conversion to scalars and back, and partial derivatives."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def carry_out(statement: Statement, env: Values) -> None:
     """Add the results of a statement to the values; raises `Untraceable` if its formula cannot be recorded."""
     try:
         results = statement.results([env[arg] for arg in statement.args])
-    except (TraceError, ArithmeticError, TypeError, ValueError, AttributeError) as error:
+    except (TraceError, ArithmeticError, TypeError, ValueError, AttributeError, LookupError, NameError) as error:
         raise Untraceable(statement, error) from error
     env.update(zip(statement.outs, results, strict=True))
 

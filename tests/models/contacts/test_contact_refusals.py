@@ -142,7 +142,7 @@ def test_body_without_surface():
     with pytest.raises(ModelError, match=r'E420 body "stone" of contact "touch" has no surface') as caught:
         contact("touch", ground("g", surface=plane()), bare, **FLOOR)
     assert caught.value.problems[0].cures
-    with pytest.raises(ModelError, match=r'E420 body "5" of contact'):
+    with pytest.raises(ModelError, match=r'E458 "touch" joins 5, which is not a body'):
         contact("touch", ground("g", surface=plane()), 5, **FLOOR)
 
 

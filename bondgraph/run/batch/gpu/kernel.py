@@ -20,14 +20,15 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.run.batch.gpu import threads
 from bondgraph.run.batch.gpu.memory import GPUMemory, known_words, memory_of
 from bondgraph.run.batch.gpu.threads import Launch
-from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of, run_libraries, with_letter
+from bondgraph.run.batch.image import CALLED_BY_BATCHES, Image, image_of, kernels_of, run_libraries, with_prefix
 from bondgraph.run.batch.prepared import PreparedProgram
 from bondgraph.run.batch.results import KeptOfRun
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.steppers.method import Method
 
 ENTRY = "advance_runs"
-MOST_LOCAL = 512 * 1024
+MAX_LOCAL_BYTES = 512 * 1024
+"""Local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +40,9 @@ class GPUKernel:
 
     Parameters
     ----------
-    ptx : source code of the module.
-    entry : name of the kernel.
     call_words : word of each field of the block.
     call_size : number of words of the block.
-    state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a block.
+    state_words, scratch_words : numbers of words that a slot keeps between launches, zero before the first launch of a chunk.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
         parameters (parameters,) for whose clocks the kernel was compiled.
@@ -92,9 +91,9 @@ def gpu_kernel(
     space = Workspace(program, prepared.settings, prepared.choice, prepared.wanted)
     p, x, m = (block[0] for block in blocks)
     image, method = image_of(space, p, x, m, space.batch_table(check_rank, kept, outputs)), space.integrator.method
-    if space.settler is not None:  # the thread checks its budget after each event
-        image.words[image.word("events", "reserve")] = space.settler.table["log_room"]
-    symbols = {name: _symbol(name, space.settler is not None) for _, name in image.calls}
+    if space.handler is not None:  # the thread checks its budget after each event
+        image.words[image.word("events", "reserve")] = space.handler.table["log_room"]
+    symbols = {name: _symbol(name, space.handler is not None) for _, name in image.calls}
     functions = list(dict.fromkeys(symbols.values()))
     numbers = {name: functions.index(symbol) + 1 for name, symbol in symbols.items()}
     procedures = _procedures(method, functions)
@@ -127,7 +126,7 @@ def gpu_kernel(
 def _symbol(name: str, has_events: bool) -> str:
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
-    return with_letter(name, "")
+    return with_prefix(name, "")
 
 
 def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
@@ -202,9 +201,9 @@ def _entry_texts(memory: GPUMemory) -> list[str]:
 
 
 def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
-    if (size := 8 * len(memory.template)) <= MOST_LOCAL:
+    if (size := 8 * len(memory.template)) <= MAX_LOCAL_BYTES:
         return
-    why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"
+    why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MAX_LOCAL_BYTES // 1024} KB"
     title = f'a run of "{prepared.program.name}" does not fit in the memory of a GPU thread'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 
@@ -222,7 +221,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if libraries := [clock.name for clock in program.clocks if clock.library]:
         reasons.append(f"its blocks {', '.join(map(repr, libraries))} call a library of another tool")
     if (program.clocks or program.breaks) and program.loops:
-        reasons.append("its clocks drive a nonlinear loop, which Python solves")
+        reasons.append("its nonlinear loop is solved by Python at ticks and time breaks")
     if prepared.choice.entry.needs_series:
         reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":

@@ -26,10 +26,10 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 from screws.errors import plural
 
-_at_work = dict[str, threading.Lock]()
+_locks = dict[str, threading.Lock]()
 """Locks by GPU name: a batch takes all of the memory, so other batches wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
-_NUMBER = 32
+_BYTES_PER_RUN = 32
 """Memory per run, bytes, for choosing the runs of a chunk."""
 _SHARE = 0.8
 
@@ -57,7 +57,7 @@ class GPULauncher:
     ) -> np.ndarray:
         """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that are left to the CPU.
 
-        Raises `RunError` E282 to E285 for code that cannot be compiled, E289 if most clocks differ, E290 to E293 for the GPU; if
+        Raises E282 to E285 as `gpu_kernel` does, E289 if most runs have other clocks than the first, E290 to E293 for the GPU; if
         the CPU may continue, a `DeviceWarning` replaces these errors.
         """
         batch.status[:] = UNFINISHED
@@ -74,7 +74,7 @@ class GPULauncher:
             part.status[:] = UNFINISHED
             rows = blocks if part is batch else tuple(block if len(block) == 1 else block[runs] for block in blocks)
             try:
-                with _at_work.setdefault(self.name, threading.Lock()):
+                with _locks.setdefault(self.name, threading.Lock()):
                     loaded = self.device.load(code.ptx, code.entry)
                     GPUWork(self.device, loaded, code, rows, part, report).run()  # type: ignore[arg-type]
             finally:
@@ -83,10 +83,10 @@ class GPULauncher:
         except ProblemError as error:
             if error.problem.code not in _OF_GPUS:  # the first run has this error; the CPU finds every run that has it
                 return np.arange(len(batch.status))
-            self.let_cpu_go_on(error, int(np.count_nonzero(batch.status == UNFINISHED)))
+            self.continue_on_cpu(error, int(np.count_nonzero(batch.status == UNFINISHED)))
         return np.flatnonzero(batch.status == UNFINISHED)
 
-    def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
+    def continue_on_cpu(self, error: ProblemError, runs: int) -> None:
         """Warn that the CPU continues with this many runs after an error of the GPU; raise the error unless `is_optional`."""
         if is_lost(error):
             forget(self.device)
@@ -119,7 +119,7 @@ def launcher_of(
         if argument == AUTO:
             return None
         raise RunError(problem)
-    _check_count(runs, _NUMBER + (0 if is_stored else _bytes_of_run(prepared, keep)))
+    _check_count(runs, _BYTES_PER_RUN + (0 if is_stored else _bytes_of_run(prepared, keep)))
     return GPULauncher(prepared, device, argument == AUTO)
 
 
@@ -153,14 +153,14 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 
 
 def _check_count(runs: int, each: int) -> None:
-    memory = memory_here()
+    memory = machine_memory()
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
         cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"the memory of this machine is too small for {plural(runs, 'run')}", (why,), cures=cures))
 
 
-def memory_here() -> int:
+def machine_memory() -> int:
     """Return the memory of this machine, bytes; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

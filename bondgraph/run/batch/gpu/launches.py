@@ -45,22 +45,20 @@ class Launchable(Protocol):
     def call_size(self) -> int: ...
 
     @property
-    def state_words(self) -> int:
-        """Number of words that a thread keeps between launches."""
+    def state_words(self) -> int: ...
 
     @property
-    def scratch_words(self) -> int:
-        """Number of scratch words of a thread, which are too many to move at each launch."""
+    def scratch_words(self) -> int: ...
 
     def shared_at(self, address: int) -> np.ndarray: ...
 
 
 @dataclass
 class Pace:
-    """Budget of the next launch, in attempted steps; `said` is True after a warning that memory is scarce."""
+    """Budget of the next launch, in attempted steps; `has_warned` is True after a warning that memory is scarce."""
 
     budget: int = _FIRST_BUDGET
-    said: bool = False
+    has_warned: bool = False
 
     def follow(self, seconds: float) -> None:
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
@@ -68,7 +66,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Room:
+class ChunkLimits:
     """Maximum number of runs of a chunk, and number of threads that run them."""
 
     runs: int
@@ -77,7 +75,7 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
+    """Execution of the runs in the `blocks` p, x and m on a GPU by a loaded kernel, with results in a batch; after
     each launch, `report` is called with the number of finished runs."""
 
     device: Device
@@ -99,14 +97,14 @@ class GPUWork:
         waiting = np.arange(runs)
         pilot = runs >= _WAVES * self.loaded.blocks * self.loaded.threads and bool(varied)
         while len(waiting):
-            room = self.room(len(waiting))
-            part = slice(None, None, -(-runs // room.slots)) if pilot else slice(room.runs)
+            limits = self.limits(len(waiting))
+            part = slice(None, None, -(-runs // limits.slots)) if pilot else slice(limits.runs)
             chosen, pilot = guess.order(waiting[part]), False
-            self._run_chunk(chosen, room.slots, runs - len(waiting))
+            self._run_chunk(chosen, limits.slots, runs - len(waiting))
             if len(waiting := np.delete(waiting, part)):
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
-    def room(self, runs: int) -> Room:
+    def limits(self, runs: int) -> ChunkLimits:
         """Return the largest chunk of at most this many runs that fits in the free memory; warn once (`DeviceWarning` E291) if it
         is so small that threads stay idle. Raises `RunError` E290 if no block of threads fits."""
         loaded, code, facts = self.loaded, self.code, self.device.facts
@@ -117,8 +115,8 @@ class GPUWork:
         once += _LINE * (len(self.batch.arrays()) + 7)
         left, least = int(_SHARE * self.device.memory_left(loaded)), once + loaded.threads * thread + run
         if left < least:
-            stacks = f"the stacks of all its threads {_megabytes(loaded.stack * facts.threads)}"
-            why = f"{loaded.threads} threads take {_megabytes(least)}, {stacks}; {_megabytes(max(left, 0))} is free"
+            stacks = f"the stacks of all threads take {_megabytes(loaded.stack * facts.threads)}"
+            why = f"{loaded.threads} threads take {_megabytes(least)}, and {stacks}; {_megabytes(max(left, 0))} is free"
             raise out_of_memory(facts.name, why)
         most = min(loaded.blocks, -(-runs // loaded.threads))
         blocks = min(most, max((left - once) // (loaded.threads * (thread + run)), 1))
@@ -126,13 +124,13 @@ class GPUWork:
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
             why = f"a chunk has {plural(held, 'run')} on {slots} of {plural(most * loaded.threads, 'thread')}"
-            self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
-        return Room(held, slots)
+            self._warn_smaller(f"{_megabytes(left)} of memory is free: {why}")
+        return ChunkLimits(held, slots)
 
-    def _say_smaller(self, why: str) -> None:
-        if self.pace.said:
+    def _warn_smaller(self, why: str) -> None:
+        if self.pace.has_warned:
             return
-        self.pace.said = True
+        self.pace.has_warned = True
         cures = ("no other program on the GPU", "fewer samples, or measures instead of series")
         problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
@@ -145,10 +143,10 @@ class GPUWork:
         except RunError as error:
             if not is_out_of_memory(error) or len(chosen) <= self.loaded.threads:
                 raise
-            self._say_smaller("; ".join(error.problem.details))
+            self._warn_smaller("; ".join(error.problem.details))
             half = len(chosen) // 2
             for part, before in ((chosen[:half], done), (chosen[half:], done + half)):
-                self._run_chunk(part, self.room(len(part)).slots, before)
+                self._run_chunk(part, self.limits(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads

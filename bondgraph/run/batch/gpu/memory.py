@@ -27,7 +27,7 @@ READERS = ("i_searchsorted", "i_take")
 
 @dataclass(frozen=True, eq=False)
 class GPUMemory:
-    """Words of three memory regions.
+    """Memory of a GPU thread: its own words, the words that all threads share, and scratch.
 
     Parameters
     ----------

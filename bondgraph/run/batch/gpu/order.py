@@ -17,7 +17,7 @@ class CostGuess:
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Fit the estimate to the costs (runs,), such as rate evaluations, of at most `_MOST` of these runs."""
+        """Fit the estimate, once, to the costs (runs,), such as rate evaluations, of at most `_MOST` of these runs."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return

@@ -6,14 +6,14 @@ from bondgraph.emit.kernel_language.language import Fixed, inline
 from bondgraph.run.batch.simd.lane_jacobians import couple_ahead
 from bondgraph.run.batch.simd.lane_steps import LaneTable
 from bondgraph.run.batch.simd.natural_scales import scale_ahead
-from bondgraph.run.batch.simd.tables import UNDER_WAY, gather, spread
+from bondgraph.run.batch.simd.tables import RUNS_PER_LANE, gather, spread
 from bondgraph.run.status import Status
 
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
     """Update the weights of the runs that are due if they fill the lanes or a lane would idle."""
     due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
-    for slot in range(UNDER_WAY * lanes):
+    for slot in range(RUNS_PER_LANE * lanes):
         if runs[slot] >= 0:
             if not is_due(statuses[slot]):
                 others += 1

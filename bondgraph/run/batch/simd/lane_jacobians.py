@@ -16,7 +16,8 @@ from bondgraph.run.table import FieldTable
 
 
 class LaneJacobians(Table):
-    # As in `emit.interpreter`; quick, guarded: the steps; entries: offset of each nonzero.
+    # As in `emit.interpreter`; quick, guarded: the steps without and with checks for factors of zero; entries: offset of each
+    # nonzero.
     interpret: Routine
     quick: Ints
     guarded: Ints

@@ -24,7 +24,7 @@ from bondgraph.run.batch.simd import lane_steps as vectors
 from bondgraph.run.batch.simd.error_weights import update_due_weights
 from bondgraph.run.batch.simd.lane_steps import LaneTable
 from bondgraph.run.batch.simd.natural_scales import FOUR
-from bondgraph.run.batch.simd.tables import NOBODY, UNDER_WAY, gather, spread
+from bondgraph.run.batch.simd.tables import NO_RUN, RUNS_PER_LANE, gather, spread
 from bondgraph.run.status import Status
 from bondgraph.run.steppers import dop853, dopri5
 from bondgraph.run.steppers.explicit import Tableau, is_far, method_of
@@ -49,8 +49,7 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
 
 
 def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
-    """Advance all runs; return 0 when all are done, or 1 when the caller must check for interrupts, after many steps of one run.
-    The next call continues at that point."""
+    """Advance all runs, several simultaneously; the result is as for `loop.run_many`."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
     while True:
         if v.paused:
@@ -75,7 +74,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
                 status = v.judged(c, error[lane])
                 if status == Status.ACCEPT:
                     taken[lane] = 1.0
-                    if v.watch and is_far(c, h[lane]):  # only then does `held_down` need the sums
+                    if v.watch and is_far(c, h[lane]):  # only then does `limited_by_stability` need the sums
                         needs_sums = True
                     if c.written < c.samples and c.times[c.written] < c.target:
                         needs_dense = True
@@ -104,7 +103,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
     """Begin runs in the slots of runs that have ended; return False if no run is active and none is left."""
     is_any = False
-    for slot in range(UNDER_WAY * lanes):
+    for slot in range(RUNS_PER_LANE * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
             run = v.following
             v.following = run + 1
@@ -151,7 +150,7 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
     """Load a waiting run into this lane; return False if there is none."""
-    for slot in range(UNDER_WAY * lanes):
+    for slot in range(RUNS_PER_LANE * lanes):
         if v.runs[slot] >= 0 and v.statuses[slot] == Status.LANE_WAITS:
             c = v.tables[slot]
             for name in ("y", "k", "size", "floor", "noise"):
@@ -171,7 +170,7 @@ def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
     for name in ("y", "k", "size"):
         gather(getattr(c, name), getattr(v, name), v.width, lane, lanes)
     v.statuses[slot] = status
-    v.seats[lane] = NOBODY
+    v.seats[lane] = NO_RUN
 
 
 def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
@@ -182,8 +181,8 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
     if status == Status.STOP:
         v.flush(c, c.t)
     ended(r, v.runs[slot], status, lanes)
-    v.runs[slot] = NOBODY
-    v.seats[lane] = NOBODY
+    v.runs[slot] = NO_RUN
+    v.seats[lane] = NO_RUN
     v.taken[lane] = 0.0
 
 
@@ -196,7 +195,7 @@ def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
         v.dense_samples(c, h, c.target)
     v.stiff[lane] = 0
     if v.watch:
-        v.stiff[lane] = v.held_down(c, h, v.sums[lane], v.sums[lane + lanes])
+        v.stiff[lane] = v.limited_by_stability(c, h, v.sums[lane], v.sums[lane + lanes])
     if c.noisy > 0:
         gather(c.y_new, v.y_new, v.width, lane, lanes)
         gather(c.size, v.size, v.width, lane, lanes)

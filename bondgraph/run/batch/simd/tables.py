@@ -17,11 +17,11 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
-UNDER_WAY = 2
+RUNS_PER_LANE = 2
 """Number of active runs per lane, so that no lane idles while runs wait for a joint update of their weights."""
 
 
-NOBODY = -1
+NO_RUN = -1
 
 
 def lane_table(
@@ -53,15 +53,14 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """Return the tables of the couplings and scales of runs in lanes; return no tables if the couplings are not interpreted or
-    are too many."""
+    """Return the tables of couplings and scales, or no tables if the couplings are not interpreted or are too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 
 
-def emptied(table: FieldTable) -> FieldTable:
-    table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
+def reset_lanes(table: FieldTable) -> FieldTable:
+    table.arrays["seats"][:] = table.arrays["runs"][:] = NO_RUN
     table["following"] = table["paused"] = 0
     return table
 

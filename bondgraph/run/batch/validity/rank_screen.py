@@ -21,8 +21,8 @@ _LEFT, _SMALLER = 1e-9, 1e-3
 
 
 def screens(program: Program) -> bool:
-    """Return True if machine code can check the constraints: none is redundant (eigenvalues would always be zero), and no
-    transition changes which constraints are active."""
+    """Return True if machine code can check the constraints: none is redundant (eigenvalues would always be zero), and there are
+    no transitions, which could change the active constraints."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
@@ -67,8 +67,8 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with positive
-    first diagonal entries."""
+    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with the signs of
+    the rows for which the diagonal is positive at the first sample."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes
@@ -90,7 +90,6 @@ def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fi
 
 @inline
 def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, lanes: Fixed) -> None:
-    """Update the smallest and largest size of a diagonal entry in each lane."""
     for lane in range(lanes):
         size = abs(diagonal[lane])
         if is_first:
@@ -107,7 +106,7 @@ def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lane
 
 
 def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fixed) -> bool:
-    """Return True unless it is certain that `singular` would find nothing in the finished run with these rows."""
+    """Return True unless it is certain that `find_rank_loss` would find nothing in the finished run with these rows."""
     n, width, stride, count = s.n, c.width, s.stride, s.count
     now, work, first_matrix = s.now, s.work, s.first
     every_sample, first = count + s.beyond, 0

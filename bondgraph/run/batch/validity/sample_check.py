@@ -1,6 +1,6 @@
-"""Sample check of a finished run, in SIMD lanes: find values that follow from the rows and are not finite.
+"""Check of the samples of a finished run, in SIMD lanes: find rows, rates, powers and energies that are not finite.
 
-One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. With `lanes` = 1, for single runs, only the constraints are
+One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates all of these. With `lanes` = 1, for single runs, only the constraints are
 checked here. The constraint check (`rank_screen`) uses the same table.
 """
 
@@ -28,7 +28,7 @@ _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the previous time, the bounds within which `singular` suspects no interval: the
+    """Return, for each time of t (k,) and the previous time, the bounds within which `find_rank_loss` suspects no interval: the
     smallest ratio of current to previous eigenvalues, and the smallest ratio of previous to current eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' a time d earlier
@@ -102,8 +102,8 @@ class SampleCheck(Table):
 def row_table(
     program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
-    """Return the table of these procedures for runs with rows at these times since their start; `kernel` is the address of its
-    code. If `watched`, constraints are checked at every `check_stride`-th sample."""
+    """Return the table of the sample check for runs with rows at these `times` since their start and `dates` on the user's clock;
+    `kernel` is the address of the kernel's code. If `watched`, constraints are checked at every `check_stride`-th sample."""
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
@@ -200,7 +200,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Check every `stride`-th sample of the current run, starting at number `first`, and mark values that are not finite."""
+    """Mark the values that are not finite at every `stride`-th sample of the current run, from number `first` on."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)
