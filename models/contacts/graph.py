@@ -263,8 +263,8 @@ def contact(
     missing stiffness, E426 for an unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or parameters
     of a law, E438 for an invalid law, or a law given together with parameters of `Compliant`, E439 for an invalid number of
     places, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies that touch at more points than the
-    contact has places, E439 if they are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423 for a
-    start near a pole of surface 2 with x or y constrained alone.
+    contact has places, E439 if they are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423
+    near a pole of surface 2 with x or y constrained alone.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
