@@ -13,6 +13,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Program
 from screws.calls import explain_methods
+from screws.errors import plural
 from screws.numeric_arguments import floats, shown
 
 
@@ -73,7 +74,7 @@ class OdeFunctions:
         """Return a state as floats (n,); raise E305 for another shape."""
         state = floats(x, (len(self.states),)) if not isinstance(x, np.ndarray) or x.dtype != float else x
         if state is None or state.shape != (len(self.states),):
-            cure = f"{len(self.states)} numbers: {', '.join(self.states[:8])}"
+            cure = f"{plural(len(self.states), 'number')}: {', '.join(self.states[:8])}"
             raise RunError(Problem("E305", f"the state cannot be {shown(x)}", (), (caller_place(),), (cure,)))
         return state
 

@@ -215,6 +215,7 @@ class Scene:
         return self.legend_of(self.scale)
 
     def legend_of(self, scale: ForceScale) -> str:
+        """Return the label of the arrows with a scale, or "" without forces."""
         return f"{self.force_words}: {scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
