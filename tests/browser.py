@@ -54,7 +54,7 @@ KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowL
 
 @dataclass
 class Browser:
-    """One window; `complaints` are errors of its console, `asked` the addresses that it requested."""
+    """Browser window; `complaints` lists the errors of its console, and `asked` the addresses that it requested."""
 
     webgl: bool = True
     complaints: list[str] = field(default_factory=list)

@@ -57,7 +57,6 @@ def test_an_input_has_the_name_that_the_user_gave() -> None:
 
 
 def test_sources_as_inputs_wherever_the_model_stands() -> None:
-    """The input adds to F in m v' = F(y, t) - d v |v|, whose derivative with respect to v depends on the operating point."""
     graph, v = Graph("drag"), J1("v", domain="translation")
     graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
     graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)
@@ -90,7 +89,7 @@ def test_a_loop_is_cut_at_a_signal(loop: Compiled) -> None:
 
 
 def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
-    """The loop transfer function of e = r - (s + 1) / (s + 2) k e has direct feedthrough."""
+    """The loop transfer function is 4 (s + 1) / (s + 2), which has direct feedthrough."""
     graph = Graph("through").add(signals.step("r"), signals.summation("e", {"r.y": 1, "y.y": -1}), signals.gain("u", "e.y", 4.0))
     compiled = graph.add(signals.transfer_function("y", "u.y", [1.0, 1.0], [1.0, 2.0])).compile(progress=False)
     s = 1j * OMEGA

@@ -84,7 +84,8 @@ def test_verdicts_do_not_depend_on_order_and_names_of_branches() -> None:
 
 
 def test_two_blocks() -> None:
-    """The second block is on ice, and friction of 2 N carries it along up to t = 1, when both blocks need 4 t / 4 = 2 / 2."""
+    """The second block is on ice; friction of 2 N carries it along until t = 1, when the common acceleration 4 t / 4 reaches 2 /
+    2."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
@@ -135,7 +136,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """Another program, with another formula for the inertia, found the angle at rest."""
+    """The angle at rest, 3.987242, is from another program with another formula for the inertia."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)

@@ -66,7 +66,8 @@ def loop() -> Graph:
 
 
 def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
-    """Two masses of 2 kg move together with v = 2, so F = 2 - 6 = -4 and v' = -2."""
+    """The masses of 0.5 and 1.5 kg move together with v = 2, so the force is 2 - 6 = -4, v' = -2 and the momenta change by -1 and
+    -3."""
     compiled = compile_model(loop(), backend="numpy")
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))

@@ -218,7 +218,7 @@ def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> 
 
 
 def test_an_inverse_serves_derivative_causality() -> None:
-    """With p = f^3 and the drive f = t^2 / 2, the effort is 3 f^2 f'."""
+    """With p = f^3, the drag 2 f and the drive f = t^2 / 2, the effort of the drive is 3 f^2 f' + 2 f."""
     graph = Graph("driven")
     graph.connect(Sf("drive", lambda t: t * t / 2, signals=["time"]), v := J1("v"))
     load = I("load", output=cube_root, energy=lambda p: 0.75 * cube_root(p) ** 4, inverse=lambda f: f * f * f)

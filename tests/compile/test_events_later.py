@@ -48,7 +48,6 @@ def test_short_routines_of_several_events_wait_together(least, groups, monkeypat
 
 
 def test_nothing_waits_in_a_program_that_is_too_long_to_optimise(monkeypatch):
-    """In a program that is too long to optimise, the source code of a routine depends on the number of routines."""
     monkeypatch.setattr(kernels, "QUICK", 10)
     assert all(kernel.is_made for kernel in compiled_with(1, monkeypatch).program.resets if kernel is not None)
 

@@ -46,8 +46,8 @@ def test_a_block_slides_straight_and_stops(angle, unit):
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("angle", [0.5, 1.5, 2.8])
 def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
-    """With the angle psi between the velocity s and the slope, s (k + L cos psi) falls at the rate k^2 - L^2 and vanishes at the
-    stop."""
+    """For unit mass, speed s, friction k and a load L at the angle psi to the velocity, s (k + L cos psi) falls to zero at the
+    rate k^2 - L^2."""
     start = np.array([np.cos(angle), np.sin(angle)])
     for axes in (np.eye(2), turned(0.7)):
         given = {"load.value": axes @ np.array([load, 0.0])}
@@ -206,7 +206,6 @@ LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambd
 @pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
 def test_friction_follows_a_load_that_it_changes(drive, load):
-    """With tau = 3/8 a - load / 2, the signs of motion s and load satisfy a = drive - tau (1 + s mu), or the block sticks."""
     fits = {0.0}
     for way, share in ((1.0, 0.5), (-1.0, 0.25)):
         for sign in (1.0, -1.0):
@@ -224,7 +223,8 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """The friction is half of the load beyond 0.5, and at most 1; SciPy finds the root of the equation with its kinks."""
+    """The friction is half of the excess of the load above 0.5, and at most 1; SciPy solves the equation of motion for the
+    speed."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)

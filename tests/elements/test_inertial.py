@@ -164,7 +164,7 @@ def test_text_picture_and_linearisation_of_an_ic() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_source_moves_an_ic(form: str) -> None:
-    """A torque m L^2 2 t + m g L sin(q) turns a pendulum by pi/2 + t^3/3."""
+    """A pendulum driven at the speed t^2 turns by t^3 / 3 from pi / 2, and needs the torque 2 m L^2 t + m g L sin(q)."""
     joint = J1("joint")
     graph = Graph("driven").connect(Sf("motor", lambda t: t * t, signals=["time"]), joint)
     compiled = compile_model(graph.connect(joint, pendulum(form, "kinetic")))

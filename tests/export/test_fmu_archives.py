@@ -88,7 +88,6 @@ def with_ports(folder: Path) -> Path:
 
 
 def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> None:
-    """Forces and currents into the FMU sum to zero, and a source with a formula has no terminal."""
     assert members(with_ports) == {
         "shaft": [("_screwbond_translation",), ("effort", "shaft.value", "inflow"), ("flow", "mass.flow", "signal")],
         "wrist": [("_screwbond_screw",), ("effort", "wrist.value", "_screwbond_inflow"), ("flow", "wrist.flow", "signal")],

@@ -113,7 +113,6 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """The tolerance of the poses is 1e-13."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):

@@ -20,7 +20,7 @@ LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has reduced the slip to zero."""
+    """The ball rolls when 7/2 mu times the normal impulse per mass, g t + h' + v0, equals the initial slip."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED

@@ -121,7 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The torque is D p (1 - cf) - b w, which equals the pump's if cf = 0."""
+    """The torque is D p (1 - cf) - b w."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))

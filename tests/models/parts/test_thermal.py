@@ -92,7 +92,8 @@ def test_a_resistor_warms_a_body() -> None:
 
 @pytest.mark.parametrize("opening", [0.5, -1.0])
 def test_valves_warm_the_oil(opening) -> None:
-    """Each land, under the full pressure, heats the body with K x p^1.5."""
+    """The heat is K x p^1.5 at a drop p: the supply pressure at the orifice, and half of it at each of the two open lands in
+    series."""
     graph, oil = Graph("valves"), J0("oil", domain="thermal")
     high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
     valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)

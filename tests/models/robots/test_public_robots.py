@@ -148,7 +148,6 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """About seventy files are read or refused."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50
