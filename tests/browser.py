@@ -22,7 +22,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """Return True if a command starts: some commands only print where to get the program."""
+    """Return True if a command starts, since some commands only print where to get the program."""
     if path is None:
         return False
     return (

@@ -64,7 +64,7 @@ def clutch() -> Found:
 
 @ENTRIES.add("clutch that locks at once")
 def rigid_clutch() -> Found:
-    """The clutch closes without slip: an impulse that conserves momentum leads to the same speed and loss as friction does."""
+    """The clutch closes without slip, so an impulse that conserves momentum leads to the same speed and loss as friction does."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Constraint("plates", holds="velocity", automaton="lever", active=["locked"]))

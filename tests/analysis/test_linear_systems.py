@@ -153,7 +153,7 @@ def test_minimal_realisation_has_the_order_that_was_put_in(seed: int) -> None:
 
 
 def test_minimal_realisation_of_twin_circuits() -> None:
-    """Two equal RC circuits share one source: only the sum of their states is controllable."""
+    """Two equal RC circuits share one source, so only the sum of their states is controllable."""
     system = linearise(compile_model(wired(), backend="numpy"), ["supply.value"], ["c1.effort", "c2.effort"])
     assert system.order == 2 and system.minimal().order == 1
     assert system.minimal().states == ("z[0]",)

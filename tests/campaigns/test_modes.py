@@ -95,7 +95,8 @@ def test_two_blocks() -> None:
 
 
 def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until the force 6 t exceeds 2 + 1/2, the friction at both ends and the drag beyond the gear."""
+    """Nothing moves until the force 6 t exceeds 2.5 N, the sum of the friction at both ends (2 N) and of the drag behind the gear
+    (0.5 N)."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),

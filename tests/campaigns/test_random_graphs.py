@@ -115,6 +115,6 @@ def test_the_smallest_graph_is_found() -> None:
 
 
 def test_an_inconsistent_reference_gives_no_verdict() -> None:
-    """One graph has gains of 1e9: the decisive singular values are cut off, and the solution violates a junction by 1."""
+    """One graph has gains of 1e9, so the decisive singular values are cut off and the solution violates a junction by 1."""
     assert trial((89, 19464)).verdict.kind == "undecided"
     assert once((89, 100)).verdict.kind == "right"

@@ -93,8 +93,8 @@ HANGING = [
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_capacitors_and_a_resistor_at_a_node_without_current(order, flipped) -> None:
-    """The charge obeys q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop through the
-    resistor."""
+    """The charge obeys q' = -q / (C1 + C2) / R, since one capacitor sets the other's voltage, despite an algebraic loop through
+    the resistor."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]

@@ -151,7 +151,7 @@ def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
 
 @pytest.mark.parametrize(("dimension", "turn"), [(1, 0.0), (2, 0.0), (2, 0.7), (2, 2.9)])
 def test_a_sliding_sphere_rolls(dimension, turn):
-    """The sphere rolls after 2 v / (7 mu g), with 5/7 of its speed."""
+    """A sphere that slides at the speed v with friction mu rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, mass, speed = 0.3, 2.0, 1.3
     start = mass * speed if dimension == 1 else mass * np.array([0.6, 0.8]) * speed
     run = sphere(mu, dimension, turn).simulate(0.5, initial={"m.p": start}, progress=False)

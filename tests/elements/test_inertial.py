@@ -203,7 +203,7 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
 
 
 def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
-    """A force normal to the motion does no work, so the energies do not contain it: e = (-7, 3) at v = (3, 7)."""
+    """The force (-v2, v1), normal to the motion, does no work and is not in the energies; at v = (3, 7) the force is (-7, 3)."""
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
     np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
@@ -297,7 +297,7 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
-    """Two mechanisms on one lever are hooked to a mass: M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
+    """Two mechanisms on one lever are hooked to a mass; M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
     hook = Transition("off", "on", lambda t: t - 0.3, "time")
     graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))
     a, b, mass, gap, lever = J1("a side"), J1("b side"), J1("mass"), J0("gap"), TF("lever", 2.0)

@@ -373,7 +373,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_an_unloaded_support_is_at_an_edge():
-    """The support is at the centre of percussion: heavier ends pull the plank up there, and lighter ends press it down."""
+    """The support is at the centre of percussion, so heavier ends pull the plank up there, and lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)

@@ -124,7 +124,7 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return the forces of the cylinders (N) by virtual work: the power of the weights and pins, over the cylinder rates."""
+    """Return the cylinder forces (N) by virtual work, as the power of the weights and pins over the cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
         (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))

@@ -57,7 +57,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """An FMU that is unpacked once, and whose messages are in `said`."""
+    """FMU that is unpacked once; `said` lists its messages."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -352,7 +352,7 @@ def test_an_archive_is_a_function_of_its_model(swing, models, folder):
 
 
 def test_the_text_of_own_solvers_is_kept(monkeypatch):
-    """Two different tableaus can have the same name."""
+    """Two different tableaus can have the same name, so each has its own stored text."""
     printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
     monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
     monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")

@@ -30,7 +30,8 @@ def test_parts_between_voltages_are_in_series() -> None:
 
 
 def test_parts_between_velocities_are_side_by_side() -> None:
-    """The reduced mass 2/3 kg moves on k = 6 N/m and d = 2 N s/m: omega^2 = 9, and the decay rate is 1.5 1/s."""
+    """The relative motion is that of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m, with omega0^2 = 9 and the decay rate
+    1.5 1/s."""
     graph = two_masses(C("spring", stiffness=6.0, initial=0.1), R("damper", 2.0))
     omega, decay = np.sqrt(9 - 1.5**2), 1.5
     stretch = 0.1 * np.exp(-decay) * (np.cos(omega) + decay / omega * np.sin(omega))

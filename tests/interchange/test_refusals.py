@@ -191,7 +191,6 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 @pytest.mark.parametrize(("name", "code", "change"), FOUND)
 def test_campaign_findings_are_refused(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Each of these files once raised an uncaught exception."""
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code

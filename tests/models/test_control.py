@@ -215,7 +215,7 @@ def test_filtered_derivative_instead_of_a_velocity() -> None:
 
 
 def test_soft_touch_forces() -> None:
-    """An axis in velocity control is blocked: the multiplier jumps to the peak force and falls to the holding force."""
+    """When an axis in velocity control is blocked, the multiplier jumps to the peak force and falls to the holding force."""
     Lambda, speed = 0.0400 / (236.0 * 2e-4), 2e-4
     gains = soft_touch_gains(Lambda, speed, 0.040, 0.090)
     assert (gains.kd, gains.alpha1) == (pytest.approx(236.0), pytest.approx(531.0))

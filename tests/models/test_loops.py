@@ -48,7 +48,7 @@ def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph
 
 
 def turning(t, n=3, start=0.6):
-    """Return the angle of cranks of 1 m while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a."""
+    """Return the angle of cranks of 1 m that stay parallel, from (n/3 + 1) a'' = -(n/2 + 1) g cos a."""
     rates = lambda _, y: [y[1], -(n / 2 + 1) * G * np.cos(y[0]) / (n / 3 + 1)]  # noqa: E731
     return solve_ivp(rates, (0.0, t[-1]), [start, 0.0], rtol=1e-12, atol=1e-12, t_eval=t).y[0]
 
@@ -85,7 +85,7 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
 
 
 def test_constraints_that_part_later_end_the_run():
-    """The constraints x = 0 and x = y^3 agree to second order where y = 0: the start is accepted, and the run ends where they
+    """The constraints x = 0 and x = y^3 agree to second order where y = 0, so the start is accepted; the run ends where they
     separate."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))

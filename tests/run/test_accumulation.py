@@ -89,7 +89,7 @@ def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
 
 @pytest.mark.parametrize("state", ["contact", "flight"])
 def test_a_rest_that_is_left_at_once_ends_the_run(state):
-    """Two accumulating edges lead to each other at the same instant, which once overflowed Python's stack."""
+    """Two accumulating edges lead to each other at the same instant, which must not overflow Python's stack."""
     up = Transition("contact", "flight", lambda: 1.0, (), (), kind="up", accumulates=state)
     run = compile_model(ball(0.5, [stop(), up])).simulate(12.0)
     assert run.failure.kind == "chattering" and run.failure.suspect == "floor" and len(run.events) < 200

@@ -236,7 +236,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The friction limit is a force, not an impulse, so the block slips back at the speed of the blow."""
+    """The friction limit is a force, not an impulse, so the block slips back at its reversed speed."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))

@@ -37,7 +37,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """A rounding error of 1e-11 precludes an accuracy of 1e-13."""
+    """A rounding error of 1e-11 precludes an accuracy of 1e-12."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding error of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
@@ -191,7 +191,7 @@ def test_couplings_of_any_size_give_rates():
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():
-    """For x' = a y and y' = b x with a b = 1e-380, the look-ahead time was once 0, which caused an endless loop."""
+    """With x' = a y, y' = b x and a b = 1e-380, the look-ahead time must not be 0, which would cause an endless loop."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 

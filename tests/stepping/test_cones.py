@@ -58,7 +58,6 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
 
 
 def test_immobile_bodies_have_no_friction() -> None:
-    """In a planar model, a body that cannot rotate has no facets for the tangent out of the plane."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
     attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)

@@ -101,7 +101,7 @@ def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
 
 
 def test_a_motor_is_held_with_inertia() -> None:
-    """Current and speed oscillate through the gyrator: 1 V, 1 H, 1 kg m^2, 0.1 N m/A."""
+    """Current and speed oscillate through the gyrator with 1 V, 1 H, 1 kg m^2 and 0.1 N m/A."""
     result = stepper(motor(), inertia="full").simulate(1.0, step=1e-4)
     assert result["rotor.flow"][-1] == pytest.approx((1.0 - math.cos(0.1)) / 0.1, rel=1e-3)
 

@@ -97,7 +97,7 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
 def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """The ball rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
+    """A ball that slides at the speed v with friction mu rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9

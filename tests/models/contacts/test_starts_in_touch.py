@@ -49,7 +49,7 @@ def test_a_ball_that_touches_stays(up, restitution):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP[1:], (0.5, 1.0, 0.0), strict=True)])
 def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
-    """The ball rolls after 2 v / (7 mu g), with 5/7 of its speed."""
+    """A ball that slides at the speed v with friction mu rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, velocity = 0.2, np.cross(up, [0.3, 1.0, 0.2])
     speed = np.linalg.norm(velocity)
     run = simulate(on_a_floor(up, Impact(restitution, friction=mu), velocity), 0.5, progress=False)

@@ -35,7 +35,7 @@ def test_diode(voltage) -> None:
 
 @checks("electrical.zener")
 def test_zener_clamps_in_reverse() -> None:
-    """At 0.7 A the voltage is Bv = 5.1 V; at a current i it is higher by 0.74 x 0.04 ln(i / 0.7)."""
+    """At 0.7 A the voltage is Bv = 5.1 V; at a current i the voltage is higher by 0.74 x 0.04 ln(i / 0.7)."""
     (v,) = final(fed(-12.0, 10.0, e.zener("z")), "node.effort")
     current = (12.0 + v) / 10.0
     assert v == pytest.approx(-5.1 - 0.74 * 0.04 * np.log(current / 0.7), rel=1e-6)
@@ -139,7 +139,7 @@ LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3
 @checks("electrical.lossless_line")
 @pytest.mark.parametrize("end", LOADS)
 def test_lossless_line_reflects_a_step(end) -> None:
-    """A step of 1 V enters through 25 ohm, and each end reflects (R - Z) / (R + Z) of it, one delay later."""
+    """A step of 1 V enters through 25 ohm, and each end reflects the fraction (R - Z) / (R + Z), one delay later."""
     (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
     graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
     graph.add(signals.step("u", 0.45e-6))

@@ -90,7 +90,7 @@ def test_line_takes_its_time() -> None:
 
 @checks("hydraulic.tank")
 def test_tank_runs_out_by_torricelli() -> None:
-    """The square root of the level falls linearly: A dh/dt = -a sqrt(2 g h)."""
+    """The square root of the level falls linearly, since A dh/dt = -a sqrt(2 g h)."""
     graph, node, a = Graph("g"), J0("node", domain="hydraulic"), 1e-3
     graph.between(node, None, h.tank("t", initial=2.0)).between(node, None, h.orifice("o", K=a * np.sqrt(2 / 1000), p0=1e-3))
     fallen = (np.sqrt(2.0) - a * np.sqrt(2 * 9.81) / 2 * 200.0) ** 2
