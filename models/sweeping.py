@@ -46,7 +46,7 @@ from bondgraph.output.files import atomic_file, known_ending, printable_path
 from bondgraph.run.measures import MEASURES, STORED, Measure
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import Runs, loguniform, normal, sweep, uniform
-from bondgraph.sweeps.interface import OWN
+from bondgraph.sweeps.interface import SWEEP_SETTINGS
 from bondgraph.sweeps.tasks import Keepable
 from screws.errors import plural
 from screws.names.renamed import SETTINGS as OLD_SETTINGS
@@ -151,7 +151,7 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     settings = section.section("settings", required=False)
     if settings is None:
         return {}
-    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *REMOVED_SETTINGS) if name not in OWN)
+    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *REMOVED_SETTINGS) if name not in SWEEP_SETTINGS)
     settings.finish()
     return migrated_settings(current_settings(settings.values))
 

@@ -97,8 +97,8 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
     details = ("no assignment of strokes satisfies all junctions and two-ports here", _bonds(model, clash))
-    cures = (f"a C, I or R at one of the junctions of the ring through {where}",)
-    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
+    cure = f"a C, I or R at one of the junctions of the ring through {where}"
+    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), (cure,))
 
 
 def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
@@ -135,10 +135,12 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
     if node.path in culprits:
         law = element.law
         inputs = "the flows at both ports" if isinstance(law, Gyrator) else "the flow at port 1 and the effort at port 2"
-        return (
-            f"it is a matrix, so its inputs are {inputs}; {_all(model, others or culprits)} would need its inverse",
-            f"turn {_name(model, node.path)} around, or insert a C, I or R between it and the part that requires this causality",
-        )
+        sources = [path for path in others if path in model.elements and isinstance(model.elements[path].law, Source)]
+        cure = f"turn {_name(model, node.path)} around, or insert a C, I or R between it and what requires this causality"
+        if sources and model.elements[sources[0]].law_as(Source).gives == "flow":  # such as the speed of a joint
+            holds = 'Constraint("drive", holds="velocity", closing="smooth")'
+            cure = f"{_name(model, sources[0])} and {holds} at a new J0 between them, which makes both flows equal"
+        return f"it is a matrix, so its inputs are {inputs}; {_all(model, others or culprits)} would need its inverse", cure
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
         f"{_all(model, others)} set {variables}, but the element computes one from the other",
@@ -167,11 +169,8 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    lines = [model.elements[path].place for path in culprits if path in model.elements]
-    if not lines and clash.node:
-        lines = [model.elements[clash.node.path].place]
-    bond = model.bonds[clash.bond].place if clash.node is None else None
-    return (*lines, bond)
+    paths = [path for path in culprits if path in model.elements] or ([clash.node.path] if clash.node else [])
+    return (*(model.elements[path].place for path in paths), model.bonds[clash.bond].place if clash.node is None else None)
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:

@@ -13,7 +13,7 @@ A stage reports all problems that it finds; its result is free of such problems,
 | `find_shapes` | shape of every value | each formula runs once on floats, so that a result of another shape is found here |
 | `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all of the above, with numbers as names | large models of identical parts need no names yet |
-| `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
+| `trace_for_runs` | routines on a tape; or `schedule_routines`, of large models: loops | unknowns are solved for while tracing |
 | `kernels_of` | machine code, or NumPy | |
 | `program_of` | `Program` for solvers | |
 | `_check_start` | - | start values are checked with the code that will run |
@@ -73,7 +73,7 @@ from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untracea
 
 if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
-    from bondgraph.schedule.build import Scheduled
+    from bondgraph.schedule.build import RoutineSchedules
     from bondgraph.schedule.calls import StatementTable
 
 _EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
@@ -222,14 +222,14 @@ def _without_law(model: Model) -> list[Problem]:
 
 def _routines(
     model: Model, system: System, table: StatementTable | None
-) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
+) -> tuple[Mapping[str, Code] | RoutineSchedules, System, Callable[[], tuple[Any, Any]]]:
     """Trace or schedule the routines; `table` holds the numbered statements of a large system, and the last result is a
     function that builds the Jacobian."""
     try:
         if table is not None or is_large(system):
-            from bondgraph.schedule.build import scheduled
+            from bondgraph.schedule.build import schedule_routines
 
-            return scheduled(system, table)
+            return schedule_routines(system, table)
         return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
     except Unsolvable as error:
         raise ModelError(model.name, [unsolvable(error, system, model)]) from None

@@ -148,7 +148,8 @@ class Graph(Draft):
 
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
         Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
-        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
+        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`. A
+        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, nodes of any type.
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -156,7 +157,7 @@ class Graph(Draft):
         >>> round(float(rc.simulate(1.0, progress=False)["c.effort"][-1]), 3)
         5.0
 
-        Raises `ModelError` E178 if the nodes are not both J0 or both J1, or if no parts are given.
+        Raises `ModelError` E178 if the nodes of other parts are not both J0 or both J1, or if no parts are given.
         """
         self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
         for tail, head in list(branch(self.name, start, stop, parts, self.parts)):

@@ -72,7 +72,7 @@ class Ideal:
     """Equations of the rates of vanishing quantities that depend only on states."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Return the problem restricted to some equations and unknowns; `solution` has the values of the other unknowns."""
+        """Return the reactions in some equations and unknowns; `solution` has the values of the other unknowns."""
         row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
         reactions = []
         for r in self.reactions:
@@ -96,7 +96,7 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Apply the function `fold` to all scalars, for example to specialise them to one mode."""
+        """Apply `fold` to the scalars of reactions, senses, moves and derived equations, for example to fix a mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}

@@ -92,15 +92,13 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     moving, near, far = solids_to_follow(scene, meshes, seen)
     packed.put("near", farthest(near, OUTLINE) if len(near) else near)
     centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-    newtons_per_metre, unit_length, _, longest = scene.scale
+    scales = [scene.scale, *([scene.scale_for(0.5 * float(np.ptp(near, axis=0).max()))] if moving else [])]
     return {
         "axes": AXES,
         "force_colour": FORCE,
         "legend": scene.legend,
-        "force_legend": scene.force_legend,
-        "newtons_per_metre": newtons_per_metre,
-        "unit_length": unit_length,
-        "longest": longest,
+        # Scales of arrows in a fixed view and, if any, in a view that follows bodies.
+        "scales": [scale._asdict() | {"text": scene.legend_of(scale)} for scale in scales],
         "radius": RADIUS * scene.unit,
         "tube": TUBE * RADIUS * scene.unit,
         "triad": GAUSS * scene.unit,

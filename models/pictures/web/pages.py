@@ -29,7 +29,7 @@ from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRo
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
-from bondgraph.model.laws import Junction, Storing
+from bondgraph.model.laws import Junction, SignalBlock, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import INK
@@ -176,10 +176,8 @@ def plottable(result: Result) -> Plottable:
             key = slot.block, slot.start, slot.size
             slots.setdefault(key, slot)
             names.setdefault(key, []).append(name)
-    ordered = {
-        key: tuple(sorted(entry_names, key=lambda name: (":" in name, len(name), name))) for key, entry_names in names.items()
-    }
-    return Plottable(ordered, slots)
+    spelled = {key: tuple(sorted(same, key=lambda name: (":" in name, len(name), name))) for key, same in names.items()}
+    return Plottable(spelled, slots)
 
 
 def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
@@ -194,8 +192,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities, the flows of inertias and the efforts of compliances. Those that are only rounding
-    noise beside other quantities of the same unit come last."""
+    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else numbers from signal blocks, such
+    as amounts. Quantities that are only rounding noise beside other quantities of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -203,6 +201,9 @@ def characteristic_quantities(result: Result) -> list[str]:
         stores = ((path, element.law) for path, element in model.elements.items())
         names = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
     names = [name for name in names if name in result and layout[name].size <= 3]
+    if not names and model is not None:
+        blocks = {path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)}
+        names = [name for name in layout.names("out") if name.rpartition(".")[0] in blocks and not layout[name].shape]
     sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
     units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
     largest: dict[str, float] = {}

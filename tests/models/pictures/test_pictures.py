@@ -312,7 +312,7 @@ def test_page_is_one_file_that_opens_offline(tmp_path):
     data = json.loads(re.search(r'id="motion">(.*?)</script>', text, re.DOTALL).group(1))
     p2 = np.frombuffer(base64.b64decode(data["arrays"]["solid1_p"]), dtype=np.float32).reshape(-1, 3)
     assert p2 == pytest.approx(scene.solids[1].poses[:, :3, 3], abs=1e-7)
-    assert data["force_legend"] == f"force on ball: {force_scale(2.0, 0.04)[2]}"
+    assert data["scales"][0]["text"] == f"force on ball: {force_scale(2.0, 0.04)[2]}"
     assert data["legend"] == [[PATHS[0], "contact path on table"], [PATHS[1], "contact path on ball"]]
     assert [curve["curve"] for plot in data["plots"] for curve in plot["curves"]] == list(range(len(data["curves"])))
     named = [thing[key] + end for kind, key, ends in PACKED for thing in data[kind] for end in ends]
