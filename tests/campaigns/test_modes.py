@@ -94,7 +94,7 @@ def test_two_blocks() -> None:
     agrees(known, 1, np.where(after < 0.0, carried, 0.5 + after), 1e-3)
 
 
-def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
+def test_more_frictions_than_masses_hold_a_row() -> None:
     """Nothing moves until the force 6 t exceeds 2.5 N, the sum of the friction at both ends (2 N) and of the drag behind the gear
     (0.5 N)."""
     row = Masses(
@@ -108,7 +108,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 
 @pytest.mark.parametrize("seed", [12500, 12537])
-def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
+def test_a_long_row_of_coupled_modes_is_solved_together(seed: int) -> None:
     """The row has 39 rate equations and 8 value equations, whose modes are too many to try one by one."""
     assert verdict_on(drawn("masses", seed, 40)).kind == "right"
 

@@ -102,7 +102,7 @@ def test_the_report_says_it_in_words() -> None:
     assert "algebraic loops: none" in report
 
 
-def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
+def test_causality_of_a_ring_needs_backtracking() -> None:
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
         parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
@@ -206,7 +206,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
     assert result.ledger.relative_residual < 1e-7
 
 
-def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
+def test_the_start_value_selects_among_states_with_one_output() -> None:
     """Of the two roots of q^2 = e, the start value selects the nearer one."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
@@ -232,7 +232,7 @@ def cube_root(p):
 
 
 @pytest.mark.parametrize("start", ["motor", "load"])
-def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
+def test_one_of_two_coupled_nonlinear_masses_is_dependent(start: str) -> None:
     """Both flows are nonlinear and f_load = 3 f_motor; only the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (

@@ -75,7 +75,7 @@ def test_a_block_on_a_steep_incline_turns_and_slides_on():
             np.testing.assert_allclose(run["m.p"][-1], [0.0, -0.5 * (5.0 - 0.4)], rtol=1e-9)
 
 
-def test_unlike_masses_pull_the_direction_round():
+def test_unequal_masses_change_the_direction_of_sliding():
     """The motion M u' = L - k u / |u| agrees with that of another integrator until both speeds are zero."""
     mass, load, start = np.array([1.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 0.8])
     run = block(load, mass).simulate(6.0, initial={"m.p": mass * start}, progress=False, rtol=1e-9)
@@ -90,7 +90,7 @@ def test_unlike_masses_pull_the_direction_round():
     assert np.abs(run["m.p"][-1]).max() < 1e-14
 
 
-def test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force():
+def test_friction_sticks_in_its_cone_and_slips_along_the_force():
     run = block(lambda t: [t * 0.6, t * 0.8], signals=["time"]).simulate(1.5, progress=False)
     assert run.ok and run.events[0].kind == "f slips" and run.events[0].time == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(run["m.p"][run.t < 1.0], 0.0, atol=0.0)
@@ -114,7 +114,7 @@ def test_the_load_may_turn_as_it_begins_to_slip():
     np.testing.assert_allclose(run["m.p"][-1], stiff.y[:, -1], rtol=2e-5)
 
 
-def test_along_one_line_it_is_the_scalar_element():
+def test_friction_along_a_line_equals_the_scalar_element():
     runs, to = [], np.array([0.6, 0.8])
     options = {"stick_limit": 1.2, "viscous": 0.1}
     graph, v = Graph("line"), J1("v", domain="translation")
@@ -178,12 +178,12 @@ def test_a_count_of_directions_that_is_none_is_refused(given):
         Friction("f", 1.0, dimension=given)
 
 
-def test_it_cannot_start_against_its_motion():
+def test_friction_cannot_start_against_its_motion():
     with pytest.raises(ModelError, match="E214"):
         loaded().simulate(1.0, initial={"m.p": np.array([1.0, 0.0]), "f": "stick"}, progress=False)
 
 
-def test_it_has_linear_equations_where_it_sticks():
+def test_sticking_friction_has_linear_equations():
     from bondgraph.export import linear_equations
 
     with pytest.raises(ModelError, match=r"E276(?s:.*)\"f\" is not linear(?s:.*)modes=\{\"f\": \"stick\"\}"):

@@ -202,7 +202,7 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
     assert result.ledger.relative_residual < 1e-9
 
 
-def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
+def test_a_dependent_ic_uses_the_given_bias() -> None:
     """The force (-v2, v1), normal to the motion, does no work and is not in the energies; at v = (3, 7) the force is (-7, 3)."""
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
@@ -215,7 +215,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
-def test_equations_are_those_that_the_owner_gave(own: str) -> None:
+def test_mechanical_equations_use_the_given_coriolis_forces(own: str) -> None:
     """C(q, v) v equals the user's h; Lagrange's equations are refused, because they use only the energies."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
@@ -296,7 +296,7 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
+def test_a_dependent_mechanism_takes_part_in_an_impulse(form: str) -> None:
     """Two mechanisms on one lever are hooked to a mass; M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
     hook = Transition("off", "on", lambda t: t - 0.3, "time")
     graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))

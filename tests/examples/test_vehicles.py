@@ -46,7 +46,7 @@ def test_heat_of_the_drive_train_is_its_losses():
     assert kept["winding"] == pytest.approx(np.trapezoid(d.COPPER * run["winding.flow"] ** 2, run.t), rel=1e-3)
 
 
-def test_the_brake_is_pressed_through_its_hose():
+def test_brake_pressure_has_the_time_constant_of_the_hose():
     """The pressure has the time constant 128 mu L V0 / (pi d^4 B)."""
     run = drive()
     constant = 128 * 0.04 * 1.0 / (np.pi * 2e-3**4) * 2e-5 / 2e7

@@ -148,7 +148,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
     assert [modes[k] for k in result["contact"][[0, -1]]] == [run["contact.mode"][0], run["contact.mode"][-1]] or len(modes) == 2
 
 
-def test_the_importer_knows_how_small_states_are(swing, models):
+def test_an_fmu_states_the_sizes_of_its_states(swing, models):
     """States are about 0.1 m and 0.1 N s, so an absolute tolerance for size 1 would increase the error twentyfold."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}

@@ -30,7 +30,7 @@ def test_parts_between_voltages_are_in_series() -> None:
     assert final(graph, "l.flow", "r.flow", "load.effort") == pytest.approx([1 - np.exp(-10.0), 1 - np.exp(-10.0), 3.0], rel=1e-4)
 
 
-def test_parts_between_velocities_are_side_by_side() -> None:
+def test_elements_between_velocities_are_in_parallel() -> None:
     """The relative motion is that of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m, with omega0^2 = 9 and the decay rate
     1.5 1/s."""
     graph = two_masses(C("spring", stiffness=6.0, initial=0.1), R("damper", 2.0))
@@ -51,7 +51,7 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
-def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> None:
+def test_a_source_raises_its_end_above_its_start(kind: str, grounded: str) -> None:
     """A source sets an effort between two J0, and a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)

@@ -110,7 +110,7 @@ A_TURN = plain_rotation(np.array([0.8, 0.3, 0.4, 0.33]) / np.linalg.norm([0.8, 0
 
 
 @pytest.mark.parametrize("inertia", [(1.6e-5,) * 3, (1e-5, 1.6e-5, 2e-5), A_TURN @ np.diag([1e-5, 1.6e-5, 2e-5]) @ A_TURN.T])
-def test_a_body_that_does_not_turn_never_turns(inertia):
+def test_a_body_without_spin_stays_without_spin(inertia):
     """Momentum along the velocity gives no torque, not even a rounding error, so the spin is exactly zero after 20 km."""
     start = {"velocity": (6.0, -7.0, 3.9), "quaternion": (0.5, -0.5, 0.1, 0.7)}
     graph = Graph("flight")

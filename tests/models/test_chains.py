@@ -192,7 +192,7 @@ def test_base_frame_is_a_matter_of_description():
         assert np.abs(link_pose(chain, k, q) - link_pose(moved, k, q)).max() < 1e-12
 
 
-def test_finger_of_the_facts():
+def test_a_finger_at_home_presses_the_ball():
     """At home each tip presses 1.478e-4 m into the ball of 0.03 m at height 0.09 m, from its own side."""
     for azimuth in (0.0, 2 * np.pi / 3, 4 * np.pi / 3):
         chain = finger(azimuth)

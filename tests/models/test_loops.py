@@ -66,7 +66,7 @@ def test_three_parallel_cranks_move_as_one(unit):
     assert 'are redundant: "hinges" (6)' in compiled.report()
 
 
-def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
+def test_a_longer_crank_contradicts_parallel_cranks_in_motion():
     """Upright cranks can start to move together, but then the top of the longer crank sinks less than the other tops."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
@@ -168,7 +168,7 @@ def test_bennetts_linkage_moves_by_its_law():
     assert law == pytest.approx(0.0, abs=1e-5 * abs(a1))
 
 
-def test_a_singular_position_is_named_with_its_time_whatever_the_steps_are():
+def test_a_singular_position_is_named_with_its_time():
     """Two uprights with a coupler fold flat at pi."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))

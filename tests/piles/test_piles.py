@@ -156,7 +156,7 @@ def test_housners_block():
 
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
-def test_newtons_cradle_together(count, after):
+def test_touching_balls_of_newtons_cradle(count, after):
     """For touching balls both Moreau's and Newton's laws conserve energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)

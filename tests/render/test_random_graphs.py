@@ -9,7 +9,7 @@ from tests.inner.render import diagram
 from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
-TOLD = re.compile("'.*' lies on the line of ")
+ALLOWED_FAULT = re.compile("'.*' lies on the line of ")
 """Fault that is allowed where many lines meet: a name on a bond."""
 
 
@@ -17,7 +17,7 @@ TOLD = re.compile("'.*' lies on the line of ")
 def test_no_bond_passes_a_foreign_node(first, end):
     for seed in range(first, end):
         model = random_graph(seed)
-        assert (seed, [fault for fault in faults(model, diagram(model)) if not TOLD.match(fault)]) == (seed, [])
+        assert (seed, [fault for fault in faults(model, diagram(model)) if not ALLOWED_FAULT.match(fault)]) == (seed, [])
 
 
 def lines(drawing):

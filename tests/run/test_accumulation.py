@@ -78,7 +78,7 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
-def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
+def test_dense_impacts_on_a_rising_floor_become_rest():
     """A slowly rising floor restores the energy of each impact, so the run would have about 1e11 impacts."""
     graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
     graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))

@@ -41,7 +41,7 @@ def test_its_arrays_are_those_of_its_events(run):
     assert [event.kind for event in limits] == ["bounces: accumulation"] and events.internal.tolist() == [False] * len(events)
 
 
-def test_the_energy_lost_at_each_is_that_of_its_states(run):
+def test_energy_lost_at_events_follows_from_their_states(run):
     """A ball of 1 kg with the restitution e = 0.8 loses the fraction 1 - e^2 of its impact energy."""
     p = run.program.layout["ball.p"].start
     hits = run.events[:-1]

@@ -209,7 +209,7 @@ def test_the_order_of_contacts_decides_nothing(seed):
     np.testing.assert_allclose(other.solve(target[turned]), z[turned], atol=1e-8)
 
 
-def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
+def test_restitution_is_reduced_where_energy_would_increase():
     """A rod hits the floor with one end, at an angle at which full restitution would increase the rod's energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)

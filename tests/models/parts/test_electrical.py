@@ -80,7 +80,7 @@ def test_saturating_inductor() -> None:
     assert 0.25 * i + 1.75 * 0.5 * np.arctan(i / 0.5) == pytest.approx(-6.0, rel=1e-9)
 
 
-def through(part, load: float, frequency: float = 50.0) -> complex:
+def load_current(part, load: float, frequency: float = 50.0) -> complex:
     """Return the complex amplitude of the load current at the second port, with 1 V sin(w t) at the first."""
     graph, w = Graph("g"), 2 * np.pi * frequency
     graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
@@ -109,7 +109,7 @@ def test_transformer_is_its_equivalent_circuit() -> None:
     second = 0.5 + s * 1e-3 + load
     field = s * 0.02 * second / (s * 0.02 + second)
     voltage = 4 * field / (1.0 + s * 5e-3 + 4 * field) / 2.0
-    assert through(part, load) == pytest.approx(voltage / second, rel=1e-4)
+    assert load_current(part, load) == pytest.approx(voltage / second, rel=1e-4)
 
 
 @checks("electrical.line_of_sections")
@@ -118,7 +118,7 @@ def test_a_line_is_a_chain_of_sections() -> None:
     s, load = 2j * np.pi * 50, 10.0
     z, y = (4.0 + s * 0.02) / 4, (1e-2 + s * 1e-4) / 4
     voltage = (np.linalg.matrix_power([[1 + z * y, z], [y, 1]], 4) @ [load, 1.0])[0]
-    assert through(e.line_of_sections("l", 4.0, 0.02, 1e-2, 1e-4, sections=4), load) == pytest.approx(1 / voltage, rel=1e-4)
+    assert load_current(e.line_of_sections("l", 4.0, 0.02, 1e-2, 1e-4, sections=4), load) == pytest.approx(1 / voltage, rel=1e-4)
 
 
 @checks("electrical.coupled_coils")

@@ -248,7 +248,7 @@ def test_a_movie_of_bounces(tmp_path) -> None:
     assert (tmp_path / "movie.mp4").stat().st_size > 1000
 
 
-def test_a_contact_in_steps_of_time_is_seen() -> None:
+def test_scenes_show_contacts_of_time_stepping() -> None:
     """The forces on a ball that slides on the floor are N upwards and mu N against its motion."""
     graph, (h, mu) = dropped(Rigid(0.3), None), (1e-3, 0.3)
     scene = scene_of(stepper(graph, inertia="full").simulate(0.2, step=h, progress=False))

@@ -263,7 +263,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
         assert v[here].min() == pytest.approx(before[k], abs=2e-2) and v[here].max() == pytest.approx(after[k], abs=2e-2)
 
 
-def test_fast_switching_keeps_its_band() -> None:
+def test_pages_show_the_ripple_of_fast_switching() -> None:
     """A converter has four events in each of 600 periods; in each period its current has a ripple of V D / (f L)."""
     result = result_of(made("boost converter"))
     made_page = page_of("boost converter")
@@ -279,7 +279,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 
 @needs_chromium
-def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
+def test_pages_show_no_minus_zero(window: Browser, tmp_path: Path) -> None:
     """A component that is only rounding error compared with the others also appears as 0."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
