@@ -1,4 +1,4 @@
-"""Walls between packages: permitted imports, the packages' guarantees, and the cost of an import."""
+"""Imports between packages keep the permitted direction, packages keep their guarantees, and imports are light."""
 
 import ast
 import functools

@@ -1,4 +1,4 @@
-"""Names and first lines of docstrings."""
+"""Names and first lines of docstrings are those of the field."""
 
 import ast
 import collections

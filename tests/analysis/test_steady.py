@@ -1,4 +1,4 @@
-"""Operating points, conserved amounts, steady motion, trims, sensitivities, and failure messages."""
+"""Operating points, conserved amounts, steady motion, trims and sensitivities are correct, and failures have messages."""
 
 from __future__ import annotations
 

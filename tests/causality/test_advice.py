@@ -188,7 +188,7 @@ def test_switches_with_an_inconsistent_start(domain: str) -> None:
 
 
 def test_a_source_drives_a_row_of_a_matrix_through_a_constraint() -> None:
-    """As the speed of a joint between bodies: the row gives the flow, so a source of flow needs a constraint."""
+    """The row of the matrix gives the flow, like the speed of a joint between bodies, so a flow source needs a constraint."""
 
     def driven(*parts: object) -> Graph:
         graph, both, slide = Graph("driven"), J1("both", dimension=2), TF("slide", ratio=[1.0, 0.5])

@@ -1,4 +1,4 @@
-"""Causality: strokes of textbook graphs, and messages about derivative causality, loops and conflicts."""
+"""Textbook graphs have their strokes, and messages explain derivative causality, loops and conflicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two-ports modulated by dependent storage elements: the loop through the ratio is solved, without division by zero."""
+"""If dependent storage elements modulate a two-port, the loop through the ratio is solved without division by zero."""
 
 from __future__ import annotations
 

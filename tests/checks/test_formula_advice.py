@@ -1,4 +1,4 @@
-"""Formulas that fail: the message names the arguments or functions at fault, and its advice works."""
+"""For formulas that fail, the message names the arguments or functions at fault, and its advice works."""
 
 from __future__ import annotations
 

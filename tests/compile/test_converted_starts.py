@@ -1,4 +1,4 @@
-"""Start values given as flow or effort: the run starts with the corresponding state."""
+"""A run whose start values are flows or efforts starts with the corresponding states."""
 
 from __future__ import annotations
 

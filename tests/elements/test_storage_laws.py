@@ -1,4 +1,4 @@
-"""Storage elements given by one law, whose energy is found by quadrature."""
+"""Storage elements are given by one law, whose energy is found by quadrature."""
 
 import numpy as np
 import pytest

@@ -155,7 +155,8 @@ def test_each_winding_has_a_branch_of_its_own() -> None:
 
 
 def test_a_part_with_two_ports_conducts_from_the_start_to_the_end() -> None:
-    """Heat flows between two bodies; a part may join a circuit and a shaft; a heat port is not an end of the part."""
+    """Heat flows between two bodies, and a motor joins a circuit to a shaft; the heat port of a resistor is not one of its
+    ends."""
     graph, hot, cold = Graph("heat"), J0("hot"), J0("cold")
     for node, start in ((hot, 350.0), (cold, 300.0)):
         graph.connect(node, parts.thermal.heat_capacity(f"{node.name} body", c=100.0, T0=start))

@@ -1,4 +1,4 @@
-"""Single bodies and central gravity compared with closed forms."""
+"""Single bodies and central gravity agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies and closed forms."""
+"""Kinematics and dynamics of serial chains agree with products of exponentials, sums over bodies and closed forms."""
 
 from __future__ import annotations
 

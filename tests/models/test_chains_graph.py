@@ -1,4 +1,4 @@
-"""Chains as multiport fields, with limits and with links that touch other bodies."""
+"""Chains run as multiport fields, with limits and with links that touch other bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers compared with closed forms."""
+"""Controllers agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches, whose momenta are compared with closed forms."""
+"""Applied forces, torques and wrenches give the momenta of closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Closed loops whose constraints are redundant, contradictory or singular."""
+"""Closed loops with redundant constraints run; contradictory and singular loops are reported."""
 
 from __future__ import annotations
 

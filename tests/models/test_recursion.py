@@ -1,4 +1,4 @@
-"""Articulated bodies compared with mass matrices and with Pinocchio."""
+"""Articulated bodies agree with mass matrices and with Pinocchio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Style sheet of pictures, which alone sets the style, with colours that everyone can distinguish."""
+"""The style sheet alone sets the style of pictures, with colours that everyone can distinguish."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
+"""The register of equations agrees with the sources of operations, docs/papers.md, the code and the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time-stepping of many free bodies, compared with another solver and with closed forms."""
+"""Time-stepping of many free bodies agrees with another solver and with closed forms."""
 
 import ctypes
 import importlib.util

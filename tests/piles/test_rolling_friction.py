@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts, compared with closed forms."""
+"""Rolling and spinning friction of contacts agree with closed forms."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Laws of a diagram, tested on every example, script and model of a paper."""
+"""Every example, script and model of a paper has a diagram that obeys the laws of diagrams."""
 
 import dataclasses
 import random

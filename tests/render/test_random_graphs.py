@@ -1,4 +1,4 @@
-"""Diagrams of random graphs, whose bonds pass through no node, and which depend on names only through their widths."""
+"""In diagrams of random graphs, bonds pass through no node, and names matter only through their widths."""
 
 import re
 

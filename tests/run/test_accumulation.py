@@ -1,4 +1,4 @@
-"""Runs that continue after accumulating events (Zeno), and after transitions into the same state."""
+"""Runs continue after accumulating events (Zeno), and after transitions into the same state."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Loops in machine code and CPython, which handle events with the same bits; `pytest --both-loops` compares every run of any
-test."""
+"""Machine code and CPython handle events with the same bits; `pytest --both-loops` compares every run of any test."""
 
 import pytest
 

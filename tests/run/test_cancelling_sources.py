@@ -1,4 +1,4 @@
-"""Sources whose terms cancel, where a run also estimates the rounding error of formulas with constants."""
+"""Where the terms of sources cancel, a run also estimates the rounding error of formulas with constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dry friction of force F on a slider whose lever arm vanishes, which dissipates F times the path length."""
+"""Dry friction of force F on a slider whose lever arm vanishes dissipates F times the path length."""
 
 from __future__ import annotations
 
@@ -275,7 +275,6 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The derivative of the final speed with respect to the friction limit is proportional to the path length."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

@@ -1,4 +1,4 @@
-"""Sizes of states that decay over many decades, for which the largest past size is no basis of an error tolerance."""
+"""For states that decay over many decades, the largest past size is no basis of an error tolerance."""
 
 from __future__ import annotations
 

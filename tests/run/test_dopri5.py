@@ -1,4 +1,4 @@
-"""Explicit method of order 5, which is used for short segments between ticks and events."""
+"""The explicit method of order 5 serves short segments between ticks and events."""
 
 from __future__ import annotations
 

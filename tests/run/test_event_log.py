@@ -1,4 +1,4 @@
-"""Events of a result, a frozen sequence that behaves like a tuple of `Event`."""
+"""Events of a result form a frozen sequence that behaves like a tuple of `Event`."""
 
 import copy
 import pickle

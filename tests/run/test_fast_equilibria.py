@@ -1,4 +1,4 @@
-"""Energy accounts of fast processes whose power is the difference of two large powers that nearly cancel."""
+"""Energy accounts close for fast processes whose power is the difference of two large powers that nearly cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Friction in collisions, compared with closed forms.
+"""Friction in collisions agrees with closed forms.
 
 In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
 slip if possible (Moreau 1988).

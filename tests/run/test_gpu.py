@@ -1,4 +1,4 @@
-"""Host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
+"""The host's part of many runs on a GPU works with a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise

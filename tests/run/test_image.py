@@ -1,4 +1,4 @@
-"""Image of a run, which depends only on the model."""
+"""The image of a run depends only on the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear systems in machine code, compared with NumPy."""
+"""Linear systems in machine code agree with NumPy."""
 
 from __future__ import annotations
 

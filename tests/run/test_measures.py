@@ -1,4 +1,4 @@
-"""Table of measures, whose values are the same by `simulate`, `run_many`, `sweep` and the definition."""
+"""Every measure has the same value by `simulate`, `run_many`, `sweep` and the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integration methods, which one table defines and one record extends."""
+"""One table defines the integration methods, and one record adds another."""
 
 from __future__ import annotations
 

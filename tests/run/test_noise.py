@@ -1,4 +1,4 @@
-"""Tolerances below the rounding error of the rates, and starts at which no state has a size yet."""
+"""Runs work with tolerances below the rounding error of the rates, and from starts at which no state has a size yet."""
 
 from __future__ import annotations
 

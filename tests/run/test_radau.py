@@ -1,4 +1,4 @@
-"""Radau IIA method on stiff problems, with its coefficients and observed orders."""
+"""The coefficients of the Radau IIA method have their orders, and the method solves stiff problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rosenbrock method on stiff problems, with its order conditions and observed orders."""
+"""The Rosenbrock method satisfies its order conditions, has the expected observed orders, and solves stiff problems."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_values_far_from_the_source_are_zero_not_subnormal():
-    """Explicit steps leave subnormal numbers ahead of the front, which slow a processor a hundredfold."""
+    """Explicit steps leave subnormal numbers, which are slow to compute with, ahead of the front."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))

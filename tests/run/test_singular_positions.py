@@ -1,4 +1,4 @@
-"""Singular positions that a run passes on its branch with `singular="keep"`, compared with motions in minimal coordinates."""
+"""With `singular="keep"`, runs pass singular positions on their branch, in agreement with minimal coordinates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in which everything is zero at the start, and states rise as powers of time that no look-ahead detects."""
+"""Runs start where everything is zero and states rise as powers of time that no look-ahead detects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simultaneous collisions, compared with enumeration and closed forms.
+"""Simultaneous collisions agree with enumeration and closed forms.
 
 Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g
 >= 0, where for each contact one of the last two is zero (Moreau 1988).

@@ -1,4 +1,4 @@
-"""Error control in other units of states and time, which takes the same steps."""
+"""Error control takes the same steps in other units of states and time."""
 
 from __future__ import annotations
 

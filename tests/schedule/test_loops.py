@@ -1,4 +1,4 @@
-"""Kernels in loops, compared with straight-line code."""
+"""Kernels in loops agree with straight-line code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that act on bonds, cross the boundaries of nested graphs, and switch automata."""
+"""Signals act on bonds, cross the boundaries of nested graphs, and switch automata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delays compared with exact solutions of delay differential equations and with the delayed signal itself."""
+"""Delays agree with exact solutions of delay differential equations and with the delayed signal itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks with states, compared with closed forms."""
+"""Blocks with states agree with closed forms."""
 
 from __future__ import annotations
 

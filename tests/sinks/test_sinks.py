@@ -1,4 +1,4 @@
-"""Samples sent to files, arrays and functions during a run, which equal the samples of its result."""
+"""Samples sent to files, arrays and functions during a run equal the samples of its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Friction facets, compared with the exact cone."""
+"""Friction facets agree with the exact cone, or differ from it by the known amount."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Box on one corner that falls back onto the floor, or past the corner, which ends the run with an error."""
+"""A box on one corner falls back onto the floor, or past the corner, which ends the run with an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that time stepping refuses, and runs without a solution."""
+"""Time stepping refuses some models, and reports runs without a solution."""
 
 from __future__ import annotations
 

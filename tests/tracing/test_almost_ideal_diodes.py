@@ -1,4 +1,4 @@
-"""Bridges of diodes with small, nonzero resistances, which must not affect the results."""
+"""Small, nonzero resistances of diodes do not affect the results of bridges."""
 
 from __future__ import annotations
 

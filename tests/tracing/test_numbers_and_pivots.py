@@ -1,4 +1,4 @@
-"""Values given at compilation, which do not affect pivots."""
+"""Values given at compilation do not affect pivots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resistors with a single relation, which causality uses in the inverse direction."""
+"""Causality uses a single relation of a resistor in the inverse direction, too."""
 
 from __future__ import annotations
 

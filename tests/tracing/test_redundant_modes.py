@@ -1,4 +1,4 @@
-"""Switching elements beside redundant constraints, where the motion follows one coordinate."""
+"""Beside redundant constraints, switching elements follow the motion of one coordinate."""
 
 from __future__ import annotations
 

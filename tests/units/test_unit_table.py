@@ -1,4 +1,4 @@
-"""Units as engineers write them, compared with SI definitions and with pint."""
+"""Units as engineers write them agree with SI definitions and with pint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ball dropped or rolled on a floor under each of the tested contact laws."""
+"""A ball is dropped or rolled on a floor under each of the tested contact laws."""
 
 from __future__ import annotations
 

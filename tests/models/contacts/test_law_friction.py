@@ -72,7 +72,6 @@ def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
 
 
 def test_contact_laws_have_the_same_margin_before_slip() -> None:
-    """Under each law, a ball that sticks to a slope has the same margin of mu N before it slips."""
     stiff = {"normal_stiffness": 1e6, "normal_damping": 1e3, "tangential_stiffness": 1e6, "tangential_damping": 1e3}
     tilt, left = 0.3, []
     for law in (Compliant(**stiff, friction=0.3), Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):

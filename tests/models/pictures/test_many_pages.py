@@ -1,4 +1,4 @@
-"""Pages of models of many kinds in a wide browser and on a phone."""
+"""Pages of models of many kinds work in a wide browser and on a phone."""
 
 from __future__ import annotations
 
@@ -374,7 +374,6 @@ def _brightness(window: Browser) -> float:
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """A capacitor is charged in runs of a nanosecond, of a month, of a second after eleven days and of two samples."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

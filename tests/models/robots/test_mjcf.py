@@ -1,4 +1,4 @@
-"""Robots from MJCF compared with stored results of MuJoCo 4.0, and with MuJoCo itself where it is installed."""
+"""Robots from MJCF agree with stored results of MuJoCo 4.0, and with MuJoCo itself where it is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Robots from URDF compared with matrices written by hand."""
+"""Robots from URDF agree with matrices written by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad URDF files, each of which is refused with a code, a line and advice that works."""
+"""Each bad URDF file is refused with a code, a line and advice that works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF files as people publish them, each of which is read as its author intended.
+"""URDF files as people publish them are read as their authors intended.
 
 The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre at 0.2 m.
 """

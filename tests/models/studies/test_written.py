@@ -1,4 +1,4 @@
-"""Commands for hand-written model files: run, show, run again when the file changes, and export."""
+"""Commands run, show and export hand-written model files, and run a file again when it changes."""
 
 from __future__ import annotations
 
