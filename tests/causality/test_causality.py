@@ -41,7 +41,7 @@ def join(name: str, *bonds) -> Graph:
 
 
 def strokes(graph: Graph) -> dict[str, bool]:
-    """Map each bond to True if its stroke is at the head, so that the tail sets the effort."""
+    """Return, for each bond, whether its stroke is at the head, so that the tail sets the effort."""
     return dict(assign_causality(graph.freeze()).effort_into_head)
 
 

@@ -123,7 +123,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Remove strokes, which may depend on the order of elements."""
+    """Return the SVG without strokes, which may depend on the order of elements."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 

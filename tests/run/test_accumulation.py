@@ -137,7 +137,8 @@ def test_an_unknown_state_of_rest_is_refused():
 
 
 def wave(resets=(), **options):
-    """Return x = sin t with a counter in x[2]; a transition into the same state fires at every upward crossing of 1/2."""
+    """Return a program of x = sin t with a counter in x[2]; a transition into the same state fires at every upward crossing of
+    1/2."""
     return program(
         lambda t, x, p, m: [x[1], -x[0], 0.0],
         (3, 0, 1),

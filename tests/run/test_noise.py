@@ -23,7 +23,7 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """Return x'' = -x with a rounding error of about 1e-11 in a force of 1."""
+    """Return a program of x'' = -x with a rounding error of about 1e-11 in a force of 1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 
@@ -67,7 +67,8 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 
 
 def flying(inertia, speed):
-    """Return a body in flight, in which x * (y / m) - y * (x / m) is a torque of rounding error alone."""
+    """Return a program of a body in flight, in which x * (y / m) - y * (x / m) is a torque of rounding error alone, and its
+    start."""
     return program(
         lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
         (3, 1, 0),

@@ -96,7 +96,7 @@ def test_rule_of_the_powers():
 
 
 def driven() -> Any:
-    """Return x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power of the drive."""
+    """Return a program of x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power of the drive."""
     return program(
         lambda t, x, p, m: [x[1], -s.sin(x[0]) - 0.2 * x[1] ** 3 + s.sin(2.0 * t)],
         (2, 0, 0),

@@ -20,7 +20,7 @@ AT = 0.25
 
 
 def colliding(M, J, order=None):
-    """Return masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton."""
+    """Return a model of masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))

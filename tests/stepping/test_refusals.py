@@ -45,7 +45,7 @@ def crossing() -> Graph:
 
 
 def pulled() -> Graph:
-    """Body that a constraint ties to a command towards a wall, which moves at it with the same speed."""
+    """Return a body that a constraint ties to a command of 0.1 m/s, and a wall that moves towards the body at 0.1 m/s."""
     graph, x, tie, wall = Graph("pulled"), *(J1(name, domain="translation") for name in ("x", "tie", "wall"))
     between, touch = J0("between", domain="translation"), planar_contact("at wall", gap=0.01)
     graph.connect(x, I("body", 1.0)).connect(x, between).connect(between, tie).connect(tie, Constraint("rod"))

@@ -65,7 +65,7 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
 
 
 def broken(content: bytes) -> list[bytes | None]:
-    """Leave a file as an editor may leave it briefly, then whole again; None stands for a missing file."""
+    """Return contents of a file as an editor may briefly leave them, then the whole content; None stands for a missing file."""
     return [b"", content[: len(content) // 2], b"\xff\xfe\x00", None, content]
 
 
