@@ -22,7 +22,7 @@ def inductance(i):
 
 
 def energy_of_flux(i):
-    """Return the energy in closed form: i psi minus the co-energy, J."""
+    """Return the energy in closed form, J, which is i psi minus the co-energy."""
     arc = i * np.arctan(i / I0) - I0 / 2.0 * np.log1p((i / I0) ** 2)
     return i * np.array([float(flux(each)) for each in i]) - LSAT * i**2 / 2.0 - (L0 - LSAT) * I0 * arc
 

@@ -262,7 +262,7 @@ def test_refused_inertia():
 
 
 def test_axes_that_are_almost_parallel_are_not_taken_for_parallel():
-    """A URDF file gives pi / 2 to nine digits; the error in the angle is not neglected."""
+    """A URDF file gives pi / 2 to nine digits, so the error in the angle must not be neglected."""
     for tilt in (1e-12, 1e-9, 1e-7, 1e-5):
         axis = np.array([0.0, np.sin(tilt), np.cos(tilt)])
         links = [

@@ -15,7 +15,7 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""Exempt modules: the style sheet itself, SVG diagrams, and the colours of solids in scenes."""
+"""Modules exempt from the rules: the style sheet itself, SVG diagrams, and the colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
