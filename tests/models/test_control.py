@@ -203,7 +203,7 @@ def test_limited_torque_winds_the_integral_back() -> None:
 
 
 def test_filtered_derivative_instead_of_a_velocity() -> None:
-    """With a filter the error obeys T e''' + e'' + kd e' + kp (T e' + e) = 0, whose roots are known."""
+    """With a filter the error obeys T e''' + e'' + kd e' + kp (T e' + e) = 0."""
     kp, kd, T = 36.0, 12.0, 1e-2
     graph = mass_on_a_line("load", 1.0, "control.acceleration", None, place=-0.05)
     graph.add(Block("goal", [(("position", "velocity", "acceleration"), lambda: (0.0, 0.0, 0.0), [])]))
