@@ -22,7 +22,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """Return True if a command starts: some commands only print where to get the program."""
+    """Return True if a command starts, since some commands only print where to get the program."""
     if path is None:
         return False
     return (
@@ -54,7 +54,7 @@ KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowL
 
 @dataclass
 class Browser:
-    """One window; `complaints` are errors of its console, `asked` the addresses that it requested."""
+    """Browser window; `complaints` lists the errors of its console, and `asked` the addresses that it requested."""
 
     webgl: bool = True
     complaints: list[str] = field(default_factory=list)

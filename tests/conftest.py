@@ -54,7 +54,7 @@ AT_RELEASES = frozenset(
     {
         "tests/campaigns/test_model_files.py::test_mutated_files_are_refused_with_a_code_or_are_models",
         "tests/campaigns/test_modes.py::test_a_difference_is_checked_again_with_smaller_steps",
-        "tests/campaigns/test_modes.py::test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together[12537]",
+        "tests/campaigns/test_modes.py::test_a_long_row_of_coupled_modes_is_solved_together[12537]",
         "tests/campaigns/test_mutants.py::test_mutants_are_functions_that_differ_from_the_source",
         "tests/docs/test_gallery.py::test_pictures_equal_those_that_the_code_draws[impact_laws.png]",
         "tests/docs/test_gallery.py::test_pictures_equal_those_that_the_code_draws[twelve_measured_road.png]",

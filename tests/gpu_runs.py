@@ -52,7 +52,8 @@ def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatc
 
 
 def differences(one: RunBatch, other: RunBatch) -> dict[str, int]:
-    """Return the arrays in which runs differ, with the count; of runs that did not reach their end, only the status."""
+    """Return, for each array in which runs differ, the number of such runs; of runs that did not reach their end, only the status
+    counts."""
     found = {"status": int((one.status != other.status).sum())}
     both = (one.status == 0) & (other.status == 0)
     for name, array in one.arrays().items():

@@ -1,4 +1,4 @@
-"""Walls between packages: permitted imports, the packages' guarantees, and the cost of an import."""
+"""Imports between packages keep the permitted direction, packages keep their guarantees, and imports are light."""
 
 import ast
 import functools
@@ -209,7 +209,7 @@ def test_functions_take_few_arguments_by_place():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_module_shares_a_name_with_an_export(package):
-    """Otherwise `import package.name` would give the module, and `package.name` another object."""
+    """If a module had the name of an export, `import package.name` would give the module, and `package.name` another object."""
     for name, path in modules(package).items():
         if path.name == "__init__.py":
             own = {
@@ -235,7 +235,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """One module is exempt, which reads functions of this project alone."""
+    """The one exempt module reads only functions of this project."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)

@@ -1,4 +1,4 @@
-"""Benchmarks, each of which runs in its quick form and writes its own section of benchmarks/README.md."""
+"""Each benchmark runs in its quick form and writes its own section of benchmarks/README.md."""
 
 import ast
 import inspect

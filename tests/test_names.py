@@ -1,4 +1,4 @@
-"""Names and first lines of docstrings."""
+"""Names and first lines of docstrings are those of the field."""
 
 import ast
 import collections
@@ -14,7 +14,7 @@ OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So ma
 """First words of a docstring that begins with a clause instead of a subject and a verb."""
 
 VAGUE = {"found", "given", "own", "known", "told", "beside", "whole"}
-"""Names of variables that do not describe their value: write result, argument, local copy, index ..."""
+"""Names of variables that do not describe their value; better names are result, argument, local copy or index."""
 
 _OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"

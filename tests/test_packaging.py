@@ -1,4 +1,4 @@
-"""Distribution: what it installs, and that it works beside a user's `models.py` and under its old name."""
+"""The distribution installs what it needs, and works beside a user's `models.py` and under its old name."""
 
 import configparser
 import importlib

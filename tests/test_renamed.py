@@ -1,4 +1,4 @@
-"""Old public names, which lead to the new names, and files written before names changed."""
+"""Old public names lead to the new names, and files written before names changed are read."""
 
 import copy
 import importlib

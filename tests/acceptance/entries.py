@@ -12,7 +12,7 @@ from bondgraph.analysis import linearise
 from tests.inner.run import Result
 
 Found = Sequence[tuple[Any, Any, float]]
-"""(found, wanted, tolerance) for every number of a case."""
+"""Triples (number found, number wanted, tolerance) of a case."""
 
 
 class Entries(dict[str, Callable[[], Found]]):

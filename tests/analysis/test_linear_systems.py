@@ -55,7 +55,7 @@ def test_dependent_inertias() -> None:
 
 
 def test_zeros_of_two_masses_are_those_of_the_absorber() -> None:
-    """The driven mass rests while the second swings on its own spring: m2 s^2 + c2 s + k2 = 0."""
+    """The driven mass rests while the second mass swings on its own spring, so the zeros solve m2 s^2 + c2 s + k2 = 0."""
     model = compile_model(two_masses(), backend="numpy")
     zeros = linearise(model, ["force.value"], ["v1.flow"]).zeros()
     same_set(zeros, [*np.roots([1.0, 15.0, 400.0]), 0.0], 1e-10)
@@ -85,7 +85,6 @@ def test_too_many_states_for_all_poles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_zeros_against_python_control(seed: int) -> None:
-    """Systems have one to three inputs and outputs, some with rank-deficient feedthrough or wide scales."""
     control = pytest.importorskip("control")
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -154,7 +153,7 @@ def test_minimal_realisation_has_the_order_that_was_put_in(seed: int) -> None:
 
 
 def test_minimal_realisation_of_twin_circuits() -> None:
-    """Two equal RC circuits share one source: only the sum of their states is controllable."""
+    """Two equal RC circuits share one source, so only the sum of their states is controllable."""
     system = linearise(compile_model(wired(), backend="numpy"), ["supply.value"], ["c1.effort", "c2.effort"])
     assert system.order == 2 and system.minimal().order == 1
     assert system.minimal().states == ("z[0]",)

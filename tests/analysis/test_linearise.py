@@ -1,4 +1,4 @@
-"""Linearisation: derivatives from the tape agree with finite differences; names of inputs and outputs; refusals."""
+"""Linearisation agrees with finite differences, names inputs and outputs, and refuses invalid arguments."""
 
 from __future__ import annotations
 

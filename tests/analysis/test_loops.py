@@ -57,7 +57,6 @@ def test_an_input_has_the_name_that_the_user_gave() -> None:
 
 
 def test_sources_as_inputs_wherever_the_model_stands() -> None:
-    """The input adds to F in m v' = F(y, t) - d v |v|, whose derivative with respect to v depends on the operating point."""
     graph, v = Graph("drag"), J1("v", domain="translation")
     graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
     graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)
@@ -90,7 +89,7 @@ def test_a_loop_is_cut_at_a_signal(loop: Compiled) -> None:
 
 
 def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
-    """The loop transfer function of e = r - (s + 1) / (s + 2) k e has direct feedthrough."""
+    """The loop transfer function is 4 (s + 1) / (s + 2), which has direct feedthrough."""
     graph = Graph("through").add(signals.step("r"), signals.summation("e", {"r.y": 1, "y.y": -1}), signals.gain("u", "e.y", 4.0))
     compiled = graph.add(signals.transfer_function("y", "u.y", [1.0, 1.0], [1.0, 2.0])).compile(progress=False)
     s = 1j * OMEGA
@@ -100,7 +99,7 @@ def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
 
 
 def test_a_sampled_loop_is_cut_at_a_signal() -> None:
-    """x' = u with u = k (r - x) sampled every h: the loop transfer function is k h / (z - 1)."""
+    """With x' = u and u = k (r - x), sampled every h, the loop transfer function is k h / (z - 1)."""
     k, h = 3.0, 0.1
     graph = Graph("sampled").add(signals.step("r"), signals.summation("e", {"r.y": 1, "x.y": -1}))
     graph.add(signals.sampled("u", lambda u, e: k * e, signals=["e.y"], period=h), signals.integrator("x", "u.y"))
@@ -135,7 +134,7 @@ def test_margins_in_closed_form(gain: float) -> None:
 
 @pytest.mark.parametrize("direct", [-2.0, -1.0, -0.5, 0.5, 2.0])
 def test_margins_of_a_loop_that_passes_all_frequencies(direct: float) -> None:
-    """L = (direct s + 1) / (s + 1) with the gain k: the closed loop has the pole -(1 + k) / (1 + k direct)."""
+    """For L = (direct s + 1) / (s + 1), the loop closed with the gain k has the pole -(1 + k) / (1 + k direct)."""
     pytest.importorskip("control")
     graph = Graph("direct").add(signals.step("u"), signals.transfer_function("y", "u.y", [direct, 1.0], [1.0, 1.0]))
     margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()
@@ -153,7 +152,7 @@ HIGHEST = np.pi / 0.1
     ("num", "pole", "gain", "at"), [(0.5, -0.2, 1.6, HIGHEST), (-0.4, 0.2, 2.0, 0.0), (0.5, 1.0, 4.0, HIGHEST)]
 )
 def test_margins_of_a_sampled_loop_at_the_ends_of_its_frequencies(num: float, pole: float, gain: float, at: float) -> None:
-    """L = num / (z - pole) is real only at z = 1 and z = -1; the closed loop has the pole `pole` - gain num."""
+    """L = num / (z - pole) is real only at z = 1 and z = -1; the loop closed with a gain has the pole `pole` - gain num."""
     pytest.importorskip("control")
     matrices = (np.array([[x]]) for x in (pole, 1.0, num, 0.0))
     loop = Linear("loop", *matrices, ("x",), ("u",), ("y",), np.zeros(1), np.zeros(1), period=0.1)

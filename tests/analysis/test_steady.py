@@ -1,4 +1,4 @@
-"""Operating points, conserved amounts, steady motion, trims, sensitivities, and failure messages."""
+"""Operating points, conserved amounts, steady motion, trims and sensitivities are correct, and failures have messages."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_no_solution() -> None:
 
 
 def test_wide_scales_do_not_reduce_the_rank() -> None:
-    """One ladder has a picofarad and a farad, so charges of 1e-12 and 1 belong to the same voltage."""
+    """The capacitances of one ladder are 1e-12 and 1 F, so charges of 1e-12 and 1 belong to the same voltage."""
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")

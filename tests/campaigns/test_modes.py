@@ -84,7 +84,8 @@ def test_verdicts_do_not_depend_on_order_and_names_of_branches() -> None:
 
 
 def test_two_blocks() -> None:
-    """The second block is on ice, and friction of 2 N carries it along up to t = 1, when both blocks need 4 t / 4 = 2 / 2."""
+    """The second block is on ice; friction of 2 N carries it along until t = 1, when the common acceleration 4 t / 4 reaches 2 /
+    2."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
@@ -93,8 +94,9 @@ def test_two_blocks() -> None:
     agrees(known, 1, np.where(after < 0.0, carried, 0.5 + after), 1e-3)
 
 
-def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until the force 6 t exceeds 2 + 1/2, the friction at both ends and the drag beyond the gear."""
+def test_more_frictions_than_masses_hold_a_row() -> None:
+    """Nothing moves until the force 6 t exceeds 2.5 N, the sum of the friction at both ends (2 N) and of the drag behind the gear
+    (0.5 N)."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),
@@ -106,7 +108,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 
 @pytest.mark.parametrize("seed", [12500, 12537])
-def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
+def test_a_long_row_of_coupled_modes_is_solved_together(seed: int) -> None:
     """The row has 39 rate equations and 8 value equations, whose modes are too many to try one by one."""
     assert verdict_on(drawn("masses", seed, 40)).kind == "right"
 
@@ -135,7 +137,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """Another program, with another formula for the inertia, found the angle at rest."""
+    """The angle at rest, 3.987242, is from another program with another formula for the inertia."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)

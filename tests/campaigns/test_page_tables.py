@@ -1,4 +1,4 @@
-"""Rows of campaigns in pages: new rows replace old ones, and the rest of the page is unchanged."""
+"""In pages, new rows of campaigns replace old ones, and the rest of the page is unchanged."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_two_that_set_one_effort(domain: str) -> None:
+def test_two_elements_that_set_one_effort(domain: str) -> None:
     """E203 at a 0-junction advises inserting an I or R between the elements, or replacing one of them with an Sf."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
@@ -78,7 +78,7 @@ def test_two_that_set_one_effort(domain: str) -> None:
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_two_that_set_one_flow(domain: str) -> None:
+def test_two_elements_that_set_one_flow(domain: str) -> None:
     """E203 at a 1-junction advises inserting a C or R between the elements, or replacing one of them with an Se."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
@@ -89,7 +89,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
 
 
 @pytest.mark.parametrize("domain", SOME)
-def test_nobody_sets_the_flow(domain: str) -> None:
+def test_no_element_sets_the_flow(domain: str) -> None:
     """E203 advises connecting an I or R to a junction if all elements set efforts."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
@@ -175,7 +175,7 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
 
 
 @pytest.mark.parametrize("domain", SOME)
-def test_switches_that_cannot_start_so(domain: str) -> None:
+def test_switches_with_an_inconsistent_start(domain: str) -> None:
     """E214 advises starting in the other mode, or with consistent start values."""
 
     def start(mode: str, charge: float) -> Graph:
@@ -188,7 +188,7 @@ def test_switches_that_cannot_start_so(domain: str) -> None:
 
 
 def test_a_source_drives_a_row_of_a_matrix_through_a_constraint() -> None:
-    """As the speed of a joint between bodies: the row gives the flow, so a source of flow needs a constraint."""
+    """The row of the matrix gives the flow, like the speed of a joint between bodies, so a flow source needs a constraint."""
 
     def driven(*parts: object) -> Graph:
         graph, both, slide = Graph("driven"), J1("both", dimension=2), TF("slide", ratio=[1.0, 0.5])

@@ -1,4 +1,4 @@
-"""Causality: strokes of textbook graphs, and messages about derivative causality, loops and conflicts."""
+"""Textbook graphs have their strokes, and messages explain derivative causality, loops and conflicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def join(name: str, *bonds) -> Graph:
 
 
 def strokes(graph: Graph) -> dict[str, bool]:
-    """Map each bond to True if its stroke is at the head, so that the tail sets the effort."""
+    """Return, for each bond, whether its stroke is at the head, so that the tail sets the effort."""
     return dict(assign_causality(graph.freeze()).effort_into_head)
 
 
@@ -102,7 +102,7 @@ def test_the_report_says_it_in_words() -> None:
     assert "algebraic loops: none" in report
 
 
-def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
+def test_causality_of_a_ring_needs_backtracking() -> None:
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
         parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
@@ -206,7 +206,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
     assert result.ledger.relative_residual < 1e-7
 
 
-def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
+def test_the_start_value_selects_among_states_with_one_output() -> None:
     """Of the two roots of q^2 = e, the start value selects the nearer one."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
@@ -218,7 +218,7 @@ def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> 
 
 
 def test_an_inverse_serves_derivative_causality() -> None:
-    """With p = f^3 and the drive f = t^2 / 2, the effort is 3 f^2 f'."""
+    """With p = f^3, the drag 2 f and the drive f = t^2 / 2, the effort of the drive is 3 f^2 f' + 2 f."""
     graph = Graph("driven")
     graph.connect(Sf("drive", lambda t: t * t / 2, signals=["time"]), v := J1("v"))
     load = I("load", output=cube_root, energy=lambda p: 0.75 * cube_root(p) ** 4, inverse=lambda f: f * f * f)
@@ -232,7 +232,7 @@ def cube_root(p):
 
 
 @pytest.mark.parametrize("start", ["motor", "load"])
-def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
+def test_one_of_two_coupled_nonlinear_masses_is_dependent(start: str) -> None:
     """Both flows are nonlinear and f_load = 3 f_motor; only the mass with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (

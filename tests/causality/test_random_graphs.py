@@ -1,4 +1,4 @@
-"""Random graphs: the compiled equations satisfy all element relations, or the graph is refused with a code."""
+"""The compiled equations of random graphs satisfy all element relations, or the graph is refused with a code."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ PAIR = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4)))[::5])
 @pytest.mark.parametrize("flipped", [False, True])
 @pytest.mark.parametrize("unit", [1e-9, 1.0])
-def test_two_capacitors_side_by_side_are_one(order, flipped, unit) -> None:
+def test_parallel_capacitors_act_as_one(order, flipped, unit) -> None:
     """The charge obeys q' = -q / (C1 + C2) / (R1 + R2), whichever capacitor is dependent."""
     compiled = compile_model(network([PAIR[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
@@ -93,8 +93,8 @@ HANGING = [
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_capacitors_and_a_resistor_at_a_node_without_current(order, flipped) -> None:
-    """The charge obeys q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop through the
-    resistor."""
+    """The charge obeys q' = -q / (C1 + C2) / R, since one capacitor sets the other's voltage, despite an algebraic loop through
+    the resistor."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]
@@ -110,7 +110,7 @@ NO_RETURN = [(I("L", 1.3), 0, 1), (R("R", 0.5), 1, 2), (C("C", capacitance=2.0),
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
 @pytest.mark.parametrize("flipped", [False, True])
-def test_a_coil_without_a_way_back_carries_no_current(order, flipped) -> None:
+def test_a_coil_without_a_return_path_carries_no_current(order, flipped) -> None:
     """The coil only grounds a capacitor and its resistor, for which q' = -q / (R C)."""
     compiled = compile_model(network([NO_RETURN[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     assert compiled.causality.derivative == ("L",)
@@ -171,7 +171,7 @@ def test_coils_in_series_between_two_junctions_are_one() -> None:
     assert run.ledger.relative_residual < 1e-9
 
 
-def beside(part: Element, two_port: Element, capacity: float) -> None:
+def check_parallel_capacitance(part: Element, two_port: Element, capacity: float) -> None:
     """Check that the part behind a two-port acts as the given capacitance, in parallel with a capacitor of 1 F."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1, 2), (Sf("drive", 1.0), 1, 0)]
     graph = network([*parts, (two_port, part, 1, 2)])
@@ -181,11 +181,11 @@ def beside(part: Element, two_port: Element, capacity: float) -> None:
 
 
 def test_a_ring_through_a_transformer() -> None:
-    beside(C("C2", capacitance=2.0), TF("n", 2.0), 2.0 / 4.0)
+    check_parallel_capacitance(C("C2", capacitance=2.0), TF("n", 2.0), 2.0 / 4.0)
 
 
 def test_a_ring_through_a_gyrator() -> None:
-    beside(I("L", 4.0), GY("r", 2.0), 1.0)
+    check_parallel_capacitance(I("L", 4.0), GY("r", 2.0), 1.0)
 
 
 def test_capacitors_in_parallel_with_an_ideal_source() -> None:

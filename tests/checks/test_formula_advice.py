@@ -1,4 +1,4 @@
-"""Formulas that fail: the message names the arguments or functions at fault, and its advice works."""
+"""For formulas that fail, the message names the arguments or functions at fault, and its advice works."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_an_interpolation_becomes_a_table():
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_the_expression_in_place_of_a_function_is_that_function(name):
-    """The numbers have both signs, and none ends in .5, because Python rounds halves to even."""
+    """The first arguments have both signs, and none ends in .5, because Python rounds halves to even."""
     function = {"float": float, "int": int, "round": round}.get(name) or getattr(np, name, None) or getattr(math, name)
     count = len({"x", "y", "z"} & set(EXPRESSIONS[name].replace("exp", "").replace("max", "")))
     for numbers in ((0.7, 1.9, 2.5), (2.3, 0.4, 1.0), *(() if name.startswith("log") else ((-1.7, 0.6, 0.9),))):

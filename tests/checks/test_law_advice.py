@@ -1,4 +1,4 @@
-"""Laws that are not functions, or lack an energy: the message explains what a law is, and its advice works."""
+"""For laws that are not functions, or lack an energy, the message explains what a law is, and its advice works."""
 
 from __future__ import annotations
 

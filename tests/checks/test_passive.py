@@ -1,4 +1,4 @@
-"""Relations declared passive are tested: a relation that generates power is refused."""
+"""Relations that are declared passive but generate power are refused."""
 
 from __future__ import annotations
 

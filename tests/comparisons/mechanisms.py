@@ -52,7 +52,7 @@ def slider_crank(restitution: float) -> Graph:
 
 
 def woodpecker() -> Graph:
-    """Return a woodpecker toy (Glocker 2001): a sleeve slides and jams on a pole and carries a bird on a spring."""
+    """Return a woodpecker toy (Glocker 2001), whose sleeve slides and jams on a pole and carries a bird on a spring."""
     r_O, r_M, h_M, l_M, l_G, h_S, l_S = 0.0025, 0.0031, 0.0058, 0.010, 0.015, 0.02, 0.0201
     m_M, m_S, J_M, J_S, spring, g = 0.0003, 0.0045, 5e-9, 7e-7, 0.0056, 9.81
     along = np.array([1.0, l_M, l_G])

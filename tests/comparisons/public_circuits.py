@@ -35,7 +35,8 @@ def op_amp_oscillator(law: str) -> Graph:
 
 @case("ModelicaStandardLibrary #4333", 1e-9)
 def trigger_with_hysteresis() -> Answer:
-    """Every half period is RC ln((U + u) / (U - u)); the amplifier leaves saturation at u."""
+    """Every half period is RC ln((U + u) / (U - u)), where U is the saturation voltage and u the voltage at which the amplifier
+    leaves saturation."""
     run = op_amp_oscillator("trigger").simulate(1.0)
     level = 5.0 - 10.0 / 15e3
     half = 1e-2 * np.log((10 + level) / (10 - level))

@@ -58,7 +58,7 @@ def ball_that_loses_nothing() -> Answer:
 
 @case("nimblephysics #143", 1e-14)
 def two_balls_and_a_wall() -> Answer:
-    """Ball 1 hits ball 2, which hits the wall and then ball 1: all impacts are elastic, and ball 1 returns at 2 m/s."""
+    """Ball 1 hits ball 2, which hits the wall and then ball 1; all impacts are elastic, so ball 1 returns at 2 m/s."""
     graph, gap, turned = Graph("balls"), J0("gap", domain="translation"), TF("turned", -1.0)
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("m1", 1.0, initial=2.0)).connect(v2, I("m2", 1.0)).connect(v2, gap).connect(gap, v1).connect(v2, turned)

@@ -102,7 +102,8 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """The box slides v^2 / (2 mu g), to within one step; MuJoCo regularises friction and has a compliant contact."""
+    """The box slides v^2 / (2 mu g) to within one step; MuJoCo, which regularises friction and has a compliant contact, agrees to
+    5 per cent."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

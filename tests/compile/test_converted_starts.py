@@ -1,4 +1,4 @@
-"""Start values given as flow or effort: the run starts with the corresponding state."""
+"""A run whose start values are flows or efforts starts with the corresponding states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_every_name_of_the_flow_of_an_i_starts_it(oscillator, name):
     assert run.ok and run[name][0] == 3.0 and run["spring.q"][0] == 0.4
 
 
-def test_the_parameters_of_the_run_convert_it(oscillator):
+def test_parameters_of_the_run_convert_start_values(oscillator):
     x, _ = oscillator.initial({"v.flow": 3.0}, {"mass.mass": 5.0})
     assert x.tolist() == oscillator.initial({"mass.p": 15.0})[0].tolist()
 
@@ -46,7 +46,7 @@ def test_a_start_does_not_depend_on_the_units_of_parameters():
             compiled.initial(wrong)
 
 
-def test_a_matrix_converts_it():
+def test_a_matrix_converts_start_values():
     mass = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])
     compiled = loop(I("m", mass=mass, dimension=3), C("c", stiffness=np.array([1.0, 2.0, 4.0]), dimension=3)).compile()
     given = {"loop.flow": [1.0, -2.0, 0.5], "c.effort": [1.0, 1.0, 1.0]}

@@ -47,8 +47,7 @@ def test_short_routines_of_several_events_wait_together(least, groups, monkeypat
     assert kernels._compiled_later(needed) == groups
 
 
-def test_nothing_waits_in_a_program_that_is_too_long_to_optimise(monkeypatch):
-    """In a program that is too long to optimise, the source code of a routine depends on the number of routines."""
+def test_long_unoptimised_programs_compile_all_routines_at_once(monkeypatch):
     monkeypatch.setattr(kernels, "QUICK", 10)
     assert all(kernel.is_made for kernel in compiled_with(1, monkeypatch).program.resets if kernel is not None)
 

@@ -1,4 +1,4 @@
-"""Formulas compiled on their own: results by name, many samples, operation counts, and refusals."""
+"""Formulas compiled on their own give results by name, take many samples, and count their operations."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_values_by_mode_have_units() -> None:
             by_mode("bumper", wrong)
 
 
-def test_the_energy_that_a_stiffer_spring_gains_is_booked_at_the_event() -> None:
+def test_energy_gained_by_a_stiffer_spring_is_recorded() -> None:
     """When k rises from 2 to 8 at the elongation 1.5, the spring gains 0.5 (8 - 2) 1.5^2 J."""
     graph, v = Graph("spring").add_automaton(after(0.5)), J1("v")
     graph.connect(Sf("hold", 0.0), v)

@@ -1,4 +1,4 @@
-"""Species and reactions: mass action, stoichiometry, zero amounts, detailed balance, and free energy."""
+"""Species and reactions obey mass action, stoichiometry and detailed balance, also at zero amounts."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def turned(angle):
 @pytest.mark.parametrize("angle", [0.0, 0.4, np.arctan(4 / 3), 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_block_slides_straight_and_stops(angle, unit):
-    """The block stops at exactly t = v / a and stays at rest, in all axes and units."""
+    """A block with the speed v and the deceleration a stops at exactly t = v / a and stays at rest, in all axes and units."""
     v = unit * turned(angle)[0]
     run = loaded().simulate(2.0, initial={"m.p": v}, parameters={"f.limit": unit, "f.stick_limit": unit}, progress=False)
     (event,) = run.events
@@ -46,8 +46,8 @@ def test_a_block_slides_straight_and_stops(angle, unit):
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("angle", [0.5, 1.5, 2.8])
 def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
-    """With the angle psi between the velocity s and the slope, s (k + L cos psi) falls at the rate k^2 - L^2 and vanishes at the
-    stop."""
+    """For unit mass, speed s, friction k and a load L at the angle psi to the velocity, s (k + L cos psi) falls to zero at the
+    rate k^2 - L^2."""
     start = np.array([np.cos(angle), np.sin(angle)])
     for axes in (np.eye(2), turned(0.7)):
         given = {"load.value": axes @ np.array([load, 0.0])}
@@ -75,8 +75,9 @@ def test_a_block_on_a_steep_incline_turns_and_slides_on():
             np.testing.assert_allclose(run["m.p"][-1], [0.0, -0.5 * (5.0 - 0.4)], rtol=1e-9)
 
 
-def test_unlike_masses_pull_the_direction_round():
-    """The motion M u' = L - k u / |u| agrees with that of another integrator until both speeds are zero."""
+def test_unequal_masses_change_the_direction_of_sliding():
+    """The motion M u' = L - k u / |u| agrees with that of another integrator for 90 % of the time to the stop, where both speeds
+    are zero."""
     mass, load, start = np.array([1.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 0.8])
     run = block(load, mass).simulate(6.0, initial={"m.p": mass * start}, progress=False, rtol=1e-9)
     stop = run.events[-1]
@@ -90,7 +91,7 @@ def test_unlike_masses_pull_the_direction_round():
     assert np.abs(run["m.p"][-1]).max() < 1e-14
 
 
-def test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force():
+def test_friction_sticks_in_its_cone_and_slips_along_the_force():
     run = block(lambda t: [t * 0.6, t * 0.8], signals=["time"]).simulate(1.5, progress=False)
     assert run.ok and run.events[0].kind == "f slips" and run.events[0].time == pytest.approx(1.0, rel=1e-9)
     np.testing.assert_allclose(run["m.p"][run.t < 1.0], 0.0, atol=0.0)
@@ -114,7 +115,7 @@ def test_the_load_may_turn_as_it_begins_to_slip():
     np.testing.assert_allclose(run["m.p"][-1], stiff.y[:, -1], rtol=2e-5)
 
 
-def test_along_one_line_it_is_the_scalar_element():
+def test_friction_along_a_line_equals_the_scalar_element():
     runs, to = [], np.array([0.6, 0.8])
     options = {"stick_limit": 1.2, "viscous": 0.1}
     graph, v = Graph("line"), J1("v", domain="translation")
@@ -151,7 +152,7 @@ def sphere(friction, dimension, turn=0.0, mass=2.0, radius=0.1, gravity=9.81):
 
 @pytest.mark.parametrize(("dimension", "turn"), [(1, 0.0), (2, 0.0), (2, 0.7), (2, 2.9)])
 def test_a_sliding_sphere_rolls(dimension, turn):
-    """The sphere rolls after 2 v / (7 mu g), with 5/7 of its speed."""
+    """A sphere that slides at the speed v with friction mu rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, mass, speed = 0.3, 2.0, 1.3
     start = mass * speed if dimension == 1 else mass * np.array([0.6, 0.8]) * speed
     run = sphere(mu, dimension, turn).simulate(0.5, initial={"m.p": start}, progress=False)
@@ -178,12 +179,12 @@ def test_a_count_of_directions_that_is_none_is_refused(given):
         Friction("f", 1.0, dimension=given)
 
 
-def test_it_cannot_start_against_its_motion():
+def test_friction_cannot_start_against_its_motion():
     with pytest.raises(ModelError, match="E214"):
         loaded().simulate(1.0, initial={"m.p": np.array([1.0, 0.0]), "f": "stick"}, progress=False)
 
 
-def test_it_has_linear_equations_where_it_sticks():
+def test_sticking_friction_has_linear_equations():
     from bondgraph.export import linear_equations
 
     with pytest.raises(ModelError, match=r"E276(?s:.*)\"f\" is not linear(?s:.*)modes=\{\"f\": \"stick\"\}"):
@@ -206,7 +207,6 @@ LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambd
 @pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
 def test_friction_follows_a_load_that_it_changes(drive, load):
-    """With tau = 3/8 a - load / 2, the signs of motion s and load satisfy a = drive - tau (1 + s mu), or the block sticks."""
     fits = {0.0}
     for way, share in ((1.0, 0.5), (-1.0, 0.25)):
         for sign in (1.0, -1.0):
@@ -224,7 +224,8 @@ def test_friction_follows_a_load_that_it_changes(drive, load):
 
 @pytest.mark.parametrize(("drive", "load"), [(4.0, -9.0), (9.0, 0.5), (-4.0, 9.0), (1.9, -2.0), (-9.0, -1.0)])
 def test_friction_that_is_bounded_follows_small_loads(drive, load):
-    """The friction is half of the load beyond 0.5, and at most 1; SciPy finds the root of the equation with its kinks."""
+    """The friction is half of the excess of the load above 0.5, and at most 1; SciPy solves the equation of motion for the
+    speed."""
 
     def scale(tau):
         return minimum(maximum(absolute(tau) - 0.5, 0.0) / 2, 1.0)

@@ -132,7 +132,8 @@ def test_friction_in_a_plane():
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_impulse_losses_do_not_heat(domain):
-    """A switch connects a charged and an empty capacitor: half of the energy is lost, and the body does not receive the loss."""
+    """When a switch connects a charged and an empty capacitor, half of the energy is lost, and the body does not receive the
+    loss."""
     closes = Transition("off", "on", lambda t: t - 1.0, "time")
     graph, loop = Graph("caps").add_automaton(Automaton("key", ("off", "on"), "off", (closes,))), J1("loop", domain="electrical")
     switch = Switch("switch", automaton="key", closed="on", heat=True)

@@ -164,7 +164,7 @@ def test_text_picture_and_linearisation_of_an_ic() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_source_moves_an_ic(form: str) -> None:
-    """A torque m L^2 2 t + m g L sin(q) turns a pendulum by pi/2 + t^3/3."""
+    """A pendulum driven at the speed t^2 turns by t^3 / 3 from pi / 2, and needs the torque 2 m L^2 t + m g L sin(q)."""
     joint = J1("joint")
     graph = Graph("driven").connect(Sf("motor", lambda t: t * t, signals=["time"]), joint)
     compiled = compile_model(graph.connect(joint, pendulum(form, "kinetic")))
@@ -202,8 +202,8 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
     assert result.ledger.relative_residual < 1e-9
 
 
-def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
-    """A force normal to the motion does no work, so the energies do not contain it: e = (-7, 3) at v = (3, 7)."""
+def test_a_dependent_ic_uses_the_given_bias() -> None:
+    """The force (-v2, v1), normal to the motion, does no work and is not in the energies; at v = (3, 7) the force is (-7, 3)."""
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
     np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
@@ -215,7 +215,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
-def test_equations_are_those_that_the_owner_gave(own: str) -> None:
+def test_mechanical_equations_use_the_given_coriolis_forces(own: str) -> None:
     """C(q, v) v equals the user's h; Lagrange's equations are refused, because they use only the energies."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
@@ -296,8 +296,8 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
-    """Two mechanisms on one lever are hooked to a mass: M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
+def test_a_dependent_mechanism_takes_part_in_an_impulse(form: str) -> None:
+    """Two mechanisms on one lever are hooked to a mass; M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
     hook = Transition("off", "on", lambda t: t - 0.3, "time")
     graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))
     a, b, mass, gap, lever = J1("a side"), J1("b side"), J1("mass"), J0("gap"), TF("lever", 2.0)

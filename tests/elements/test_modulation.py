@@ -1,4 +1,4 @@
-"""Elements that read signals: sources of time, modulation by states, and chains of blocks."""
+"""Elements read signals: sources follow time, states modulate elements, and blocks form chains."""
 
 from __future__ import annotations
 

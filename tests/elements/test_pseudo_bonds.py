@@ -114,7 +114,8 @@ def test_an_ambient_temperature_supplies_the_heat(flipped):
 
 
 def test_ambient_at_zero_is_a_source():
-    """Zero is a temperature here, so the source takes heat, whereas a zero at power bonds carries no power."""
+    """Zero is a temperature at pseudo-bonds, so the source takes heat, whereas an effort of zero at power bonds carries no
+    power."""
     graph, film = bodies(Graph("g")), J1("film")
     graph.connect(graph["a"], film).connect(film, R("wall", WALL)).connect(film, Se("ambient"))
     assert ends(run(graph))["ambient"] == pytest.approx(400.0 * HEAT_A * np.expm1(-20.0 / (WALL * HEAT_A)), rel=1e-7)

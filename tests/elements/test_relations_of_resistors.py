@@ -47,7 +47,7 @@ def test_a_loop_without_a_storage_has_two_solutions():
 
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
-def test_a_capacitor_burns_down_in_an_arc(away, unit):
+def test_a_capacitor_discharges_through_an_arc(away, unit):
     """The capacitor sets the effort, so the flow is solved for; reversing the arc's arrow changes the sign of the flow."""
     graph, node = Graph("arc"), J0("node", domain="electrical")
     part = R("arc", relation=arc, parameters={"V": 20.0 * unit, "P": 50.0 * unit})
@@ -73,7 +73,7 @@ def test_a_relation_of_vectors_is_that_of_its_matrix():
     np.testing.assert_allclose(implicit["mass.p"], braked(R("brake", matrix))["mass.p"], atol=1e-8)
 
 
-def test_it_is_saved_and_has_no_explicit_forms():
+def test_a_relation_is_saved_and_has_no_explicit_forms():
     graph = fed(I("l", 0.1, initial=1.0))
     saved = compile_model(parse_model(dump_model(graph))).simulate(0.01, samples=0.002)
     np.testing.assert_array_equal(saved["arc.effort"], graph.simulate(0.01, samples=0.002)["arc.effort"])

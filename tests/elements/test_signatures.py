@@ -29,7 +29,7 @@ from bondgraph import GY, IC, J0, TF, C, Constraint, I, R, Se, elements, signals
         partial(signals.sampled_pid, "pid", "e", 1.0, period=0.1, measurment="y"),
     ],
 )
-def test_an_argument_that_does_not_exist_is_named(make) -> None:
+def test_an_unknown_argument_is_named(make) -> None:
     """A mistyped keyword is reported, instead of the argument that is missing because of it."""
     word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
     with pytest.raises(TypeError, match=f"^E317 {own} got an unexpected keyword argument '{word}'"):
@@ -37,7 +37,7 @@ def test_an_argument_that_does_not_exist_is_named(make) -> None:
 
 
 @pytest.mark.parametrize("module", [elements, signals])
-def test_every_keyword_stands_in_the_signature(module) -> None:
+def test_signatures_contain_every_keyword(module) -> None:
     """Help and completion show no `**`, because shared keywords are spelled out."""
     functions = {name: value for name in module.__all__ if inspect.isfunction(value := getattr(module, name))}
     assert len(functions) > 15

@@ -1,4 +1,4 @@
-"""Storage elements given by one law, whose energy is found by quadrature."""
+"""Storage elements are given by one law, whose energy is found by quadrature."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def inductance(i):
 
 
 def energy_of_flux(i):
-    """Return the energy in closed form: i psi minus the co-energy, J."""
+    """Return the energy in closed form, J, which is i psi minus the co-energy."""
     arc = i * np.arctan(i / I0) - I0 / 2.0 * np.log1p((i / I0) ** 2)
     return i * np.array([float(flux(each)) for each in i]) - LSAT * i**2 / 2.0 - (L0 - LSAT) * I0 * arc
 
@@ -60,7 +60,7 @@ def test_every_method_and_a_start_by_the_flow(method):
     np.testing.assert_allclose(run["l.flow"], current(run.t, start=3.0), atol=1e-5)
 
 
-def test_it_depends_on_another_inductor_in_series():
+def test_a_saturating_inductor_depends_on_another_in_series():
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -242,7 +242,7 @@ def test_a_vector_law_without_an_energy_is_refused():
     assert "the Jacobian of its `output`" in str(refused.value) and "its transpose" in str(refused.value)
 
 
-def test_the_account_tells_of_a_law_that_oscillates_too_often():
+def test_the_ledger_warns_of_inaccurate_quadrature():
     """The quadrature rule is accurate for about nine turns of a pendulum; for more, the user must give the energy."""
 
     def turning(**law):

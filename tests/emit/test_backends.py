@@ -84,7 +84,8 @@ def test_sign_and_ties(compiled):
 
 
 def chain(links):
-    """Return the positions along a chain of rotating links, and derivatives: a long program with shared subexpressions."""
+    """Return a long program with shared subexpressions, which computes the positions along a chain of rotating links and
+    derivatives."""
     tape = Tape()
     x, p = tape.inputs("x", links), tape.inputs("p", 2)
     R, r, places = np.eye(3), np.zeros(3), []
@@ -146,7 +147,7 @@ def test_a_routine_shares_the_code_of_a_longer_routine(links, whole, chosen, mon
     np.testing.assert_allclose(library.kernel("short").many(np.array([x, x]), p)[1], expected[:count], rtol=1e-12, atol=1e-13)
 
 
-def test_routines_of_their_own_share_no_code():
+def test_different_routines_share_no_code():
     """Code is not shared if steps are few, outputs differ, or one routine is far longer."""
     short, long = chain(2), chain(6)
     twice = Routine("twice", short.tape, short.blocks, (*short.outputs, short.outputs[0] * short.outputs[1]))

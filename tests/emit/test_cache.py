@@ -1,4 +1,4 @@
-"""The cache of compiled code: what it keeps, trusts and discards."""
+"""The cache of compiled code keeps, trusts and discards the right files."""
 
 import ctypes
 import os

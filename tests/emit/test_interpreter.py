@@ -112,7 +112,7 @@ def test_models_side_by_side_take_the_places_of_one():
     np.testing.assert_allclose(together(x), dense(x), rtol=1e-14)
 
 
-def test_outputs_that_do_not_vary_have_none():
+def test_constant_outputs_have_no_derivatives():
     interpreted, expected, _ = both([lambda a, b: 2.0, lambda a, b: b, lambda a, b: s.sign(a)], 2)
     np.testing.assert_array_equal(interpreted([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])
     np.testing.assert_array_equal(expected([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])

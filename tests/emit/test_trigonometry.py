@@ -28,13 +28,13 @@ def test_the_error_is_below_a_unit_in_the_last_place(size):
 
 
 def test_near_multiples_of_a_right_angle():
-    """The truncated part of pi matters: the sine of the double closest to pi is 1.2e-16."""
+    """The truncated part of pi matters, since the sine of the double closest to pi is 1.2e-16."""
     angles = np.arange(6 * 5000).reshape(-1, ANGLES) * (np.pi / 2.0)
     found, expected = _sines_and_cosines(angles), np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     assert np.all(np.abs(found - expected) <= 1.5 * np.spacing(np.abs(expected)))
 
 
-def test_far_angles_and_no_numbers():
+def test_large_angles_and_nan():
     """Large angles and NaN are computed by the C library, and do not affect neighbouring lanes."""
     angles = np.array([[0.0, 1e-300, 1e6, 1.0, -2.0, 3.0], [np.inf, 0.5, np.nan, 1.0, -2.0, 1e300]])
     found = _sines_and_cosines(angles)

@@ -10,7 +10,7 @@ from tests.inner.compile import Compiled
 from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
-"""Number of step sizes, and the factor that shortens the longest step until both of its ends have the same events."""
+"""Number of step sizes, and the factor that shortens the longest step until the runs at both of its ends have the same events."""
 
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:

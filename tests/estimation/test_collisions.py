@@ -173,7 +173,7 @@ def test_contacts_that_another_value_takes_apart_are_refused():
             run_sensitivities(plate(0.1, 0.5), ("mx.p", "left.h"), 0.25, **settings)
 
 
-def handed_on(count, p, masses, restitutions):
+def momenta_after_impacts(count, p, masses, restitutions):
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -183,7 +183,7 @@ def handed_on(count, p, masses, restitutions):
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
-def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
+def test_sensitivities_of_sequential_impacts_in_a_cradle(count):
     """Balls of decreasing mass separate; equal balls touch at rest, where a change of their masses makes them collide again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
@@ -193,7 +193,7 @@ def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
     for j, name in enumerate(names):
         numbers = np.array([1.0, *masses, *np.ones(count - 1)], dtype=complex)
         numbers[j] += 1e-30j
-        wanted = handed_on(count, numbers[0], numbers[1 : 1 + count], numbers[1 + count :]).imag / 1e-30
+        wanted = momenta_after_impacts(count, numbers[0], numbers[1 : 1 + count], numbers[1 + count :]).imag / 1e-30
         agree(np.array([found[f"ball{k}.p", name][-1] for k in range(count)]), wanted)
     alike = run_sensitivities(cradle(count), ("ball0.p", "gap0.h"), 0.3, **settings)
     assert alike.ok and alike[f"ball{count - 1}.p", "ball0.p"][-1] == pytest.approx(1.0, rel=EXACT)
@@ -241,7 +241,7 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
         run_sensitivities(ball(1), "J.p", 0.3, parameters=limits, **start)
 
 
-def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
+def test_only_the_restitution_has_no_derivative_at_one():
     """With a larger restitution, impacts would gain energy; all other parameters have derivatives."""
     elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
     found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
@@ -373,7 +373,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_an_unloaded_support_is_at_an_edge():
-    """The support is at the centre of percussion: heavier ends pull the plank up there, and lighter ends press it down."""
+    """The support is at the centre of percussion, so heavier ends pull the plank up there, and lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is at the boundary between contact and separation', **rests)
@@ -421,7 +421,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
-def test_storages_with_curves_collide_one_after_the_other(how):
+def test_nonlinear_storages_collide_sequentially(how):
     """The collision of nonlinear storages is not a linear problem, so the run solves one impact after another."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}

@@ -47,7 +47,7 @@ def test_a_motor_is_found_within_its_covariance(seed):
     assert found.results[0].ok and set(found.residuals) == set(NOISE)
 
 
-def test_noise_that_nobody_knows_is_estimated_channel_by_channel():
+def test_unknown_noise_is_estimated_by_channel():
     found = estimate(drive(), RANGES, data(7, known=False), progress=False)
     assert set(found.estimated_sigmas) == set(NOISE) and found.chi2 == pytest.approx(found.degrees_of_freedom, rel=0.1)
     for name, sigma in NOISE.items():
@@ -87,7 +87,7 @@ def test_undetermined_parameters_are_named():
     assert np.isinf(free.standard_errors[1]) and free["weight.value"] == pytest.approx(-9.81, abs=1e-3)
 
 
-def test_fewer_data_than_numbers_tell_none_that_takes_part():
+def test_fewer_data_than_parameters_identify_none():
     """One height in free fall determines one combination of start height and weight."""
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}

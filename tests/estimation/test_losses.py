@@ -94,6 +94,6 @@ def test_data_with_overflowing_squares_are_refused(loss, off, noise):
         )
 
 
-def test_a_loss_that_there_is_not():
+def test_an_unknown_loss_is_refused():
     with pytest.raises(ModelError, match="E380"):
         estimate(drive(), RANGES, spoilt(0), loss="absolute", progress=False)

@@ -127,7 +127,7 @@ def test_fast_arm():
 
 
 def test_dexterous_hand():
-    """With stretched fingers, the ball rests within 2e-6 m of a known position; with little friction it is lost."""
+    """With stretched fingers, the ball rests within 2e-6 m of a known position; with little friction, the ball is lost."""
     run = dexterous_hand.simulate()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert np.abs(run.trajectory["object"][-1, 4:] - (0.009488, 0.0, 0.135844)).max() < 2e-6
@@ -203,7 +203,7 @@ def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
 
 
 def test_delta_pick_and_place():
-    """The tool stays within a millimetre of its reference, and comes to rest on it."""
+    """The tool stays within a millimetre of its reference, and comes to rest at the end of the reference."""
     tracking = delta_pick_and_place.simulate()
     assert tracking.run.ok and tracking.largest_error < 1e-3
     assert np.linalg.norm(tracking.run.w[-1] - delta_pick_and_place.PICK) < 1e-5

@@ -46,7 +46,7 @@ def test_heat_of_the_drive_train_is_its_losses():
     assert kept["winding"] == pytest.approx(np.trapezoid(d.COPPER * run["winding.flow"] ** 2, run.t), rel=1e-3)
 
 
-def test_the_brake_is_pressed_through_its_hose():
+def test_brake_pressure_has_the_time_constant_of_the_hose():
     """The pressure has the time constant 128 mu L V0 / (pi d^4 B)."""
     run = drive()
     constant = 128 * 0.04 * 1.0 / (np.pi * 2e-3**4) * 2e-5 / 2e7
@@ -124,7 +124,7 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return the forces of the cylinders (N) by virtual work: the power of the weights and pins, over the cylinder rates."""
+    """Return the cylinder forces (N) by virtual work, as the power of the weights and pins over the cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
         (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))

@@ -42,7 +42,7 @@ def libm(name: str, arguments: int) -> Callable[..., float]:
 
 
 def library_functions() -> dict[int, Callable[..., float]]:
-    """Replace NumPy's elementary functions, which differ from the C library's in the last bit."""
+    """Return the C library's elementary functions by operation code, since NumPy's differ from them in the last bit."""
     names = {
         op.SIN: "sin",
         op.COS: "cos",

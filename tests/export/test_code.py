@@ -249,7 +249,7 @@ def test_the_tables_of_clocks() -> None:
 
 
 def test_cases_inside_a_comparison() -> None:
-    """SymPy simplifies `Eq(0, Piecewise(...))` inside another `Piecewise` to false."""
+    """SymPy would simplify `Eq(0, Piecewise(...))` inside another `Piecewise` to false."""
     found = in_sympy.expressions(
         Listing(
             (

@@ -57,7 +57,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """An FMU that is unpacked once, and whose messages are in `said`."""
+    """FMU that is unpacked once; `said` lists its messages."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -148,7 +148,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
     assert [modes[k] for k in result["contact"][[0, -1]]] == [run["contact.mode"][0], run["contact.mode"][-1]] or len(modes) == 2
 
 
-def test_the_importer_knows_how_small_states_are(swing, models):
+def test_an_fmu_states_the_sizes_of_its_states(swing, models):
     """States are about 0.1 m and 0.1 N s, so an absolute tolerance for size 1 would increase the error twentyfold."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}
@@ -352,7 +352,7 @@ def test_an_archive_is_a_function_of_its_model(swing, models, folder):
 
 
 def test_the_text_of_own_solvers_is_kept(monkeypatch):
-    """Two different tableaus can have the same name."""
+    """Two different tableaus can have the same name, so each has its own stored text."""
     printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
     monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
     monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")

@@ -1,4 +1,4 @@
-"""Inputs of functional mock-up units that change at ticks, at the start, and while friction sticks."""
+"""Inputs of functional mock-up units can change at ticks, at the start, and while friction sticks."""
 
 from __future__ import annotations
 

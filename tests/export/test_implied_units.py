@@ -112,7 +112,7 @@ def test_a_contradiction_gives_no_unit() -> None:
     assert (found["own.sum"], found["own.size"], found["own.sound"], found["push.y"]) == ("", "", "A", "V")
 
 
-def test_a_contradiction_leaves_no_half_of_a_chain() -> None:
+def test_a_contradiction_removes_units_of_the_whole_chain() -> None:
     """If a voltage equals an angle through several blocks, none of the blocks has a unit."""
     chain = [
         signals.limiter(each, f"{source}.{key}", -1.0, 1.0)

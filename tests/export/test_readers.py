@@ -1,4 +1,4 @@
-"""Rates that a human and a machine compute from a page alone, compared with the compiled rates."""
+"""Rates that a human and a machine compute from a page alone agree with the compiled rates."""
 
 from __future__ import annotations
 

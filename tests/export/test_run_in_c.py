@@ -137,7 +137,7 @@ def test_names_have_the_prefix_and_data_is_constant():
 
 
 def cradle(speed: float) -> Graph:
-    """Return two gaps that close at the same time, t = 0.25 / speed, unless a push closes one earlier."""
+    """Return three bodies whose two gaps close at the same time, t = 0.25 / speed, unless a push closes one gap earlier."""
     graph, velocity = Graph("cradle"), [J1(f"v{k}", domain="translation") for k in range(3)]
     graph.connect(Se("push", 0.0), velocity[0])
     for k, node in enumerate(velocity):

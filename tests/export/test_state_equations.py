@@ -170,7 +170,6 @@ def test_nested_graphs_have_paths_for_names() -> None:
 
 
 def test_ideal_constraint() -> None:
-    """A constraint with the double pole -5 holds two masses together; the symbols of its gains remain."""
     graph, a, b, gap, force = Graph("held"), J1("a"), J1("b"), J1("gap"), J0("force")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     model = compiled(graph.connect(force, gap).connect(gap, Constraint("hold")))

@@ -205,7 +205,7 @@ def test_implicit_states_are_written_as_their_conditions() -> None:
     ]
 
 
-def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
+def test_a_dependent_mechanism_is_written_by_its_momentum() -> None:
     """With p = M v, the effort is p' minus the mechanism's own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)

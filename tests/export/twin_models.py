@@ -119,7 +119,7 @@ class Case:
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Return further values that scale the tolerance: all states for a function that changes only a few."""
+        """Return further values that scale the tolerance, which are all states for a function that changes only a few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:

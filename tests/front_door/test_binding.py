@@ -37,7 +37,7 @@ def test_formulas_take_only_needed_arguments():
 
 
 def test_in_every_element():
-    """Each formula gets values that reveal their order: parameters 2 and 3, and a signal of 5."""
+    """The parameters 2 and 3 and the signal 5 reveal the order in which each formula gets them."""
     named = {"parameters": {"a": 2.0, "b": 3.0}, "signals": {"s": "five.y"}}
     arm = IC("arm", inertia=lambda q, b, a: 1.0 + 0 * q + b - a, potential=lambda q, s, b: (s + 10 * b) * q, **named)
     lever = MTF("lever", lambda s, b, a: a + 10 * b + 100 * s, dimensions=(1, 1), **named)

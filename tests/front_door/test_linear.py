@@ -18,7 +18,7 @@ def oscillator():
     return graph.connect(m, C("spring", stiffness=50.0)).compile().linearise("force.value", "spring.q")
 
 
-def test_its_matrices_are_printed():
+def test_matrices_of_a_linear_system_are_printed():
     assert (
         str(oscillator())
         == """\
@@ -101,7 +101,7 @@ def loop(gain, period):
 
 
 def test_a_sampled_loop_by_hand():
-    """p' = u - (R/m) p with u = k (w - v) of the last tick: p[k+1] = phi p[k] + gamma u, phi = exp(-R h / m)."""
+    """For p' = u - (R/m) p with u = k (w - v) of the last tick, p[k+1] = phi p[k] + gamma u with phi = exp(-R h / m)."""
     h, gain, m, r = 0.4, 5.0, 2.0, 3.0
     found = linearise_sampled(loop(gain, h), "law.w", "mass.p")
     phi, gamma = np.exp(-r * h / m), (1.0 - np.exp(-r * h / m)) * m / r
@@ -129,7 +129,7 @@ def pendulum(period):
     return graph.add(law)
 
 
-def test_away_from_rest_it_is_the_derivative_of_a_run():
+def test_linearisation_away_from_rest_is_the_derivative_of_a_run():
     h = 0.2
     compiled = pendulum(h).compile()
     start = {"weight.q": 0.4, "rotor.p": 0.1, "law.y": -1.0}
@@ -187,7 +187,7 @@ def derived(h, T, kd, **more):
     return graph.add(signals.sampled_pid("law", "error.y", kp=3.0, kd=kd, period=h, time_constant=T, **more))
 
 
-def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
+def test_a_sampled_derivative_acts_after_the_first_tick():
     """With e = -x, s+ = (T s + e - e_before) / (T + h) and u = kp e + kd s+, where u is held over a period."""
     h, T, kp, kd, m = 0.1, 0.05, 3.0, 2.0, 2.0
     found = linearise_sampled(derived(h, T, kd))

@@ -30,8 +30,9 @@ def test_parts_between_voltages_are_in_series() -> None:
     assert final(graph, "l.flow", "r.flow", "load.effort") == pytest.approx([1 - np.exp(-10.0), 1 - np.exp(-10.0), 3.0], rel=1e-4)
 
 
-def test_parts_between_velocities_are_side_by_side() -> None:
-    """The reduced mass 2/3 kg moves on k = 6 N/m and d = 2 N s/m: omega^2 = 9, and the decay rate is 1.5 1/s."""
+def test_elements_between_velocities_are_in_parallel() -> None:
+    """The relative motion is that of the reduced mass 2/3 kg on k = 6 N/m and d = 2 N s/m, with omega0^2 = 9 and the decay rate
+    1.5 1/s."""
     graph = two_masses(C("spring", stiffness=6.0, initial=0.1), R("damper", 2.0))
     omega, decay = np.sqrt(9 - 1.5**2), 1.5
     stretch = 0.1 * np.exp(-decay) * (np.cos(omega) + decay / omega * np.sin(omega))
@@ -50,7 +51,7 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
-def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> None:
+def test_a_source_raises_its_end_above_its_start(kind: str, grounded: str) -> None:
     """A source sets an effort between two J0, and a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)
@@ -154,7 +155,8 @@ def test_each_winding_has_a_branch_of_its_own() -> None:
 
 
 def test_a_part_with_two_ports_conducts_from_the_start_to_the_end() -> None:
-    """Heat flows between two bodies; a part may join a circuit and a shaft; a heat port is not an end of the part."""
+    """Heat flows between two bodies, and a motor joins a circuit to a shaft; the heat port of a resistor is not one of its
+    ends."""
     graph, hot, cold = Graph("heat"), J0("hot"), J0("cold")
     for node, start in ((hot, 350.0), (cold, 300.0)):
         graph.connect(node, parts.thermal.heat_capacity(f"{node.name} body", c=100.0, T0=start))

@@ -110,7 +110,8 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """Return a hydraulic motor of 1 TPa s/m3 between A and B, at 200 bar; pressures are in 1 / `unit` Pa."""
+    """Return a spool valve at 200 bar that drives a hydraulic motor of 1 TPa s/m3 between A and B; pressures are in 1 / `unit`
+    Pa."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")

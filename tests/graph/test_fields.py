@@ -129,7 +129,7 @@ def test_ideal_gas_efforts_are_temperature_and_pressure_and_reciprocal() -> None
 
 
 def test_piston_on_a_gas_swings_adiabatically() -> None:
-    """m x'' = (p0 - p) A: small oscillations have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is always constant."""
+    """With m x'' = (p0 - p) A, small oscillations have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is constant."""
     n, T, V, A, m = 2.0, 300.0, 0.05, 0.01, 3.0
     p0 = n * R_GAS * T / V
     cell, piston = gas("gas", n, T, V), J1("piston", domain="translation")
@@ -178,7 +178,7 @@ def _conduction(T, G):
 
 @pytest.mark.parametrize("kind", ["C", "I"])
 def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
-    """In the energy x has the shape (1,), but on the bond it is a number."""
+    """The energy takes x in the shape (1,), but on the bond x is a number."""
     field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
     graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
     graph.connect(node, field.port("p")).connect(node, R("r", 2.0))

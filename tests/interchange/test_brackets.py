@@ -62,7 +62,7 @@ def test_a_text_within_which_brackets_do_not_count_is_never_deeper(text: str) ->
     )
 
 
-def test_no_reader_goes_as_deep_as_a_raised_limit_lets_it(tmp_path) -> None:
+def test_readers_limit_nesting_below_a_raised_recursion_limit(tmp_path) -> None:
     """Without a limit of their own, readers would overflow the stack."""
     run = [sys.executable, "-c", READERS, str(tmp_path / "deep.json")]
     said = subprocess.run(run, capture_output=True, text=True, check=False)

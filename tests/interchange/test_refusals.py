@@ -89,7 +89,7 @@ def test_unreadable_models_are_not_written(graph: Graph, why: str) -> None:
         dump_model(graph)
 
 
-def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
+def test_an_omitted_formula_is_reported_when_needed() -> None:
     """An edit that reverses the causality needs the direction that was not recorded."""
     graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
     content = json.loads(dump_model(graph))
@@ -191,13 +191,12 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 @pytest.mark.parametrize(("name", "code", "change"), FOUND)
 def test_campaign_findings_are_refused(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Each of these files once raised an uncaught exception."""
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code
 
 
-def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
+def test_a_joint_that_starts_at_a_zero_pose_is_refused() -> None:
     """The constraint matrices contain NaN, so their eigenvalues must not be computed."""
     door = rigid_body("door", mass=20.0, inertia=(7.0, 1.4, 8.4))
     house = attach_joint(Graph("house"), joint_graph("hinges", joints.revolute(axis=(0, 0, 1))), ground("frame"), door)

@@ -1,4 +1,4 @@
-"""Armature and springs of joints, compared with the same mechanism without them and with a closed-form oscillator."""
+"""Armature and springs of joints agree with the same mechanism without them and with a closed-form oscillator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Centre of mass, centroidal momentum and support polygon of robots."""
+"""Centre of mass, centroidal momentum and support polygon of robots are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars of the models' long tasks, which appear on a terminal only and can be switched off."""
+"""Progress bars of the models' long tasks appear only on a terminal, and can be switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Single bodies and central gravity compared with closed forms."""
+"""Single bodies and central gravity agree with closed forms."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ A_TURN = plain_rotation(np.array([0.8, 0.3, 0.4, 0.33]) / np.linalg.norm([0.8, 0
 
 
 @pytest.mark.parametrize("inertia", [(1.6e-5,) * 3, (1e-5, 1.6e-5, 2e-5), A_TURN @ np.diag([1e-5, 1.6e-5, 2e-5]) @ A_TURN.T])
-def test_a_body_that_does_not_turn_never_turns(inertia):
-    """Momentum along the velocity gives no torque, not even a rounding error: after 20 km the spin is exactly zero."""
+def test_a_body_without_spin_stays_without_spin(inertia):
+    """Momentum along the velocity gives no torque, not even a rounding error, so the spin is exactly zero after 20 km."""
     start = {"velocity": (6.0, -7.0, 3.9), "quaternion": (0.5, -0.5, 0.1, 0.7)}
     graph = Graph("flight")
     graph.add(rigid_body("stone", mass=0.1, inertia=inertia, **start))
@@ -181,7 +181,7 @@ def test_ground_stays():
 
 
 def test_central_gravity_circles_of_two_free_bodies():
-    """A force F of constant magnitude keeps two bodies on circles about their centre of mass: F = m2 w^2 r2 = m1 w^2 r1."""
+    """A force of constant magnitude F = m2 w^2 r2 = m1 w^2 r1 keeps two bodies on circles about their centre of mass."""
     m1, m2, distance, force = 0.5, 0.2, 0.7, 1.4
     r1, r2 = distance * m2 / (m1 + m2), distance * m1 / (m1 + m2)
     rate = np.sqrt(force / (m2 * r2))

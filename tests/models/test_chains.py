@@ -1,4 +1,4 @@
-"""Kinematics and dynamics of serial chains compared with products of exponentials, sums over bodies and closed forms."""
+"""Kinematics and dynamics of serial chains agree with products of exponentials, sums over bodies and closed forms."""
 
 from __future__ import annotations
 
@@ -113,7 +113,6 @@ def case(request):
 
 
 def test_poses_and_jacobians(case):
-    """The tolerance of the poses is 1e-13."""
     chain, q, v = case
     twists = body_twists(chain, q, v)
     for k in range(len(chain.links)):
@@ -197,7 +196,7 @@ def test_base_frame_is_a_matter_of_description():
         assert np.abs(link_pose(chain, k, q) - link_pose(moved, k, q)).max() < 1e-12
 
 
-def test_finger_of_the_facts():
+def test_a_finger_at_home_presses_the_ball():
     """At home each tip presses 1.478e-4 m into the ball of 0.03 m at height 0.09 m, from its own side."""
     for azimuth in (0.0, 2 * np.pi / 3, 4 * np.pi / 3):
         chain = finger(azimuth)
@@ -267,7 +266,7 @@ def test_refused_inertia():
 
 
 def test_axes_that_are_almost_parallel_are_not_taken_for_parallel():
-    """A URDF file gives pi / 2 to nine digits; the error in the angle is not neglected."""
+    """A URDF file gives pi / 2 to nine digits, so the error in the angle must not be neglected."""
     for tilt in (1e-12, 1e-9, 1e-7, 1e-5):
         axis = np.array([0.0, np.sin(tilt), np.cos(tilt)])
         links = [

@@ -1,4 +1,4 @@
-"""Chains as multiport fields, with limits and with links that touch other bodies."""
+"""Chains run as multiport fields, with limits and with links that touch other bodies."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_ports_of_a_chain_of_many_joints(form):
 
 
 def test_masses_are_parameters():
-    """A pendulum twice as heavy has the same motion, but a pendulum with a heavier bob does not."""
+    """A pendulum with twice the mass and twice the inertia has the same motion; a pendulum with only twice the mass does not."""
     rod = Link("rod", joints.revolute([0, 1, 0]), ball_inertia(1.0, 0.1), pose(np.eye(3), [0, 0, -0.5]))
     compiled = compile_model(alone(chain_graph(Chain("pendulum", (rod,)), position=[0.5], gravity=G)))
     ends = []

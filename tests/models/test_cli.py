@@ -1,4 +1,4 @@
-"""Command line: every written file, and the exit statuses."""
+"""The command line writes every file and returns the right exit status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Controllers compared with closed forms."""
+"""Controllers agree with closed forms."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def test_limited_torque_winds_the_integral_back() -> None:
 
 
 def test_filtered_derivative_instead_of_a_velocity() -> None:
-    """With a filter the error obeys T e''' + e'' + kd e' + kp (T e' + e) = 0, whose roots are known."""
+    """With a filter the error obeys T e''' + e'' + kd e' + kp (T e' + e) = 0."""
     kp, kd, T = 36.0, 12.0, 1e-2
     graph = mass_on_a_line("load", 1.0, "control.acceleration", None, place=-0.05)
     graph.add(Block("goal", [(("position", "velocity", "acceleration"), lambda: (0.0, 0.0, 0.0), [])]))
@@ -215,7 +215,7 @@ def test_filtered_derivative_instead_of_a_velocity() -> None:
 
 
 def test_soft_touch_forces() -> None:
-    """An axis in velocity control is blocked: the multiplier jumps to the peak force and falls to the holding force."""
+    """When an axis in velocity control is blocked, the multiplier jumps to the peak force and falls to the holding force."""
     Lambda, speed = 0.0400 / (236.0 * 2e-4), 2e-4
     gains = soft_touch_gains(Lambda, speed, 0.040, 0.090)
     assert (gains.kd, gains.alpha1) == (pytest.approx(236.0), pytest.approx(531.0))

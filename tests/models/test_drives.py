@@ -1,4 +1,4 @@
-"""Drives with limits of effort and speed."""
+"""Drives obey their limits of effort and speed."""
 
 from __future__ import annotations
 

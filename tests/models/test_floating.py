@@ -1,4 +1,4 @@
-"""Floating trees, whose free root is compared with a rigid body."""
+"""The free root of a floating tree moves like a rigid body."""
 
 from __future__ import annotations
 

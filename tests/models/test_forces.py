@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches, whose momenta are compared with closed forms."""
+"""Applied forces, torques and wrenches give the momenta of closed forms."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_momentum_of_a_body_at_rest_grows_with_the_wrench_in_its_axes(kind: 
 
 
 def test_a_thrust_turns_with_its_body_and_its_work_is_in_the_account() -> None:
-    """A force F acts along the x axis of a body that turns about z at w: v = F / (m w) (sin wt, 1 - cos wt)."""
+    """A force F along the x axis of a body that turns about z at the rate w gives v = F / (m w) (sin wt, 1 - cos wt)."""
     w, graph = 2.0, Graph("rocket")
     rocket = rigid_body("rocket", mass=2.0, inertia=(0.1, 0.2, 0.3), angular_velocity=(0, 0, w))
     attach_force(graph, force("thrust", (3.0, 0.0, 0.0), axes="body"), rocket)

@@ -1,4 +1,4 @@
-"""Closed loops whose constraints are redundant, contradictory or singular."""
+"""Closed loops with redundant constraints run; contradictory and singular loops are reported."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph
 
 
 def turning(t, n=3, start=0.6):
-    """Return the angle of cranks of 1 m while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a."""
+    """Return the angle of cranks of 1 m that stay parallel, from (n/3 + 1) a'' = -(n/2 + 1) g cos a."""
     rates = lambda _, y: [y[1], -(n / 2 + 1) * G * np.cos(y[0]) / (n / 3 + 1)]  # noqa: E731
     return solve_ivp(rates, (0.0, t[-1]), [start, 0.0], rtol=1e-12, atol=1e-12, t_eval=t).y[0]
 
@@ -66,7 +66,7 @@ def test_three_parallel_cranks_move_as_one(unit):
     assert 'are redundant: "hinges" (6)' in compiled.report()
 
 
-def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
+def test_a_longer_crank_contradicts_parallel_cranks_in_motion():
     """Upright cranks can start to move together, but then the top of the longer crank sinks less than the other tops."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
@@ -85,7 +85,7 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
 
 
 def test_constraints_that_part_later_end_the_run():
-    """The constraints x = 0 and x = y^3 agree to second order where y = 0: the start is accepted, and the run ends where they
+    """The constraints x = 0 and x = y^3 agree to second order where y = 0, so the start is accepted; the run ends where they
     separate."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))
@@ -168,7 +168,7 @@ def test_bennetts_linkage_moves_by_its_law():
     assert law == pytest.approx(0.0, abs=1e-5 * abs(a1))
 
 
-def test_a_singular_position_is_named_with_its_time_whatever_the_steps_are():
+def test_a_singular_position_is_named_with_its_time():
     """Two uprights with a coupler fold flat at pi."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))

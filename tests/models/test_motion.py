@@ -1,4 +1,4 @@
-"""Reference motions compared with closed forms, NumPy's polynomials and SciPy's rotations."""
+"""Reference motions agree with closed forms, NumPy's polynomials and SciPy's rotations."""
 
 from __future__ import annotations
 

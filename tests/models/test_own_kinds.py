@@ -1,4 +1,4 @@
-"""User-defined kinds: a joint and an unbounded surface that this package lacks."""
+"""Users can define a joint and an unbounded surface that this package lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Articulated bodies compared with mass matrices and with Pinocchio."""
+"""Articulated bodies agree with mass matrices and with Pinocchio."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_stops_of_a_long_chain(monkeypatch):
     assert np.abs(one - other).max() < 1e-10 * np.abs(other).max()
 
 
-def test_a_long_chain_that_is_moved():
+def test_efforts_of_a_long_chain_with_imposed_velocities():
     """If the velocities of a chain are imposed, the efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)

@@ -148,7 +148,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
     refused("E340", "goal 1 and 1 more", lambda: inverse_kinematics(limited, "fore", many, at=(0.25, 0, 0)))
 
 
-def test_angles_stay_near_the_start_where_a_turn_changes_nothing() -> None:
+def test_inverse_kinematics_keeps_hinges_near_the_start() -> None:
     """A helical joint must turn 9 rad to rise; hinges stay within half a turn of the start."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)

@@ -1,4 +1,4 @@
-"""Trees compared with products of exponentials, sums over bodies and Pinocchio."""
+"""Trees agree with products of exponentials, sums over bodies and Pinocchio."""
 
 from __future__ import annotations
 

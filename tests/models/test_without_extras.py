@@ -1,4 +1,4 @@
-"""Files that commands and tasks write with only the required packages."""
+"""Commands and tasks write their files with only the required packages, and name missing extras."""
 
 import json
 import subprocess

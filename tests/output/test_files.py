@@ -1,4 +1,4 @@
-"""Files and folders, each of which is written completely or not at all."""
+"""Files and folders are written completely or not at all."""
 
 import builtins
 import errno

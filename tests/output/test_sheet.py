@@ -1,4 +1,4 @@
-"""Style sheet of pictures, which alone sets the style, with colours that everyone can distinguish."""
+"""The style sheet alone sets the style of pictures, with colours that everyone can distinguish."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""Exempt modules: the style sheet itself, SVG diagrams, and the colours of solids in scenes."""
+"""Modules exempt from the rules: the style sheet itself, SVG diagrams, and the colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
@@ -108,7 +108,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
-def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
+def test_colours_differ_for_every_colour_vision(colours: tuple[str, ...], sight: str) -> None:
     """Curves are thin, so colours differ by more than 20, about nine times the just noticeable difference of 2.3 for large
     patches (CIE 1976)."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
@@ -122,7 +122,7 @@ def test_colours_stand_out_from_the_paper(colour: str) -> None:
     assert paper / own > 3.0
 
 
-def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
+def test_interactive_mode_set_while_drawing_is_kept() -> None:
     """The notebook backend becomes interactive when the first figure is made, possibly inside a `styled` block."""
     matplotlib = pytest.importorskip("matplotlib")
     before, size = matplotlib.is_interactive(), matplotlib.rcParams["font.size"]

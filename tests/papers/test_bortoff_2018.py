@@ -117,7 +117,7 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    """J is in kg m^2 = N m s^2: with time in ms the poles become a thousandth only if J is unchanged.
+    r"""With J in kg m^2 = N m s^2 and time in ms, the poles become a thousandth only if J is unchanged.
 
     In N m/s^2, as printed, J would change by the fourth power of a thousandth.
     """
@@ -232,7 +232,7 @@ def pairs(q, v):
 
 
 def test_equation_18_lacks_the_damping():
-    """p' = +1/2 v^T dM/dq v - G - D v + B u + H^T lambda: the printed plus is right, and D v is missing."""
+    """In p' = +1/2 v^T dM/dq v - G - D v + B u + H^T lambda, the plus is right as printed, and the printed equation lacks D v."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     H = independent.constraint(NUMBERS, q, v)[1]
@@ -245,7 +245,7 @@ def test_equation_18_lacks_the_damping():
 
 
 def test_equation_21_has_a_derivative_too_many():
-    """z1 = H q' is the rate of h; dH/dq q', as printed, is a matrix (6, 9): the rate of H."""
+    """z1 = H q' is the rate of h; dH/dq q', as printed, is a matrix (6, 9), the rate of H."""
     q, v = closed()
     v = v + np.linspace(-1.0, 1.0, 9)
     h_rate = by_time(lambda q, v: independent.constraint(NUMBERS, q, v)[0], q, v, np.zeros(9))
@@ -324,7 +324,7 @@ def test_six_of_the_twelve_modes_are_seen():
 
 
 def test_gravity_compensation_leaves_three_modes_at_rest():
-    """With u of (32) as a function of y, three eigenvalues are zero: no equilibrium is exponentially stable (section 4.E)."""
+    """With u of (32) as a function of y, three eigenvalues are zero, so no equilibrium is exponentially stable (section 4.E)."""
     A, B = independent.reduced(NUMBERS, Y)
 
     def holding(y):
@@ -337,7 +337,7 @@ def test_gravity_compensation_leaves_three_modes_at_rest():
 
 
 def test_forward_kinematics_have_two_assemblies():
-    """The same motor angles place the tool above or below the elbows: the kinematics are not "one-to-one" (section 4.A)."""
+    """The same motor angles place the tool above or below the elbows, so the kinematics are not "one-to-one" (section 4.A)."""
     robot = DeltaRobot(replace(P, DAMPING=0.0))
     below, above = (robot.forward_kinematics(Y, mode=mode) for mode in ("below", "above"))
     for found in (below, above):

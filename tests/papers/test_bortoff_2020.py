@@ -73,7 +73,8 @@ def test_force_of_the_ball_has_other_signs():
 
 
 def test_captions_of_figures_2_and_3_name_alpha_0_alpha_1():
-    """The first "alpha_1", 100, is alpha_0: with alpha_1 = 0 the ball gains height (fig. 3); with 100 it stays on the floor."""
+    """The first "alpha_1", 100, is alpha_0, since the ball gains height with alpha_1 = 0 (fig. 3) and stays on the floor with
+    100."""
     assert np.all(np.diff(heights(bouncing(0.0))) > 0.01)
     assert len(contacts(bouncing(100.0))) == 1
     assert bouncing(100.0)["floor.h"][-1] == pytest.approx(0.0, abs=1e-5)

@@ -1,4 +1,4 @@
-"""Notes in the notation of a paper, whose formulas, evaluated as printed, agree with the code."""
+"""Notes in the notation of a paper have formulas that, evaluated as printed, agree with the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
+"""The register of equations agrees with the sources of operations, docs/papers.md, the code and the tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOT = Path(bondgraph.__file__).parents[1]
 PAPERS = ("VI02", "BO18", "BO20", "WA22")
 PLACE = r"(?:\(\d+[a-d]?\)|fig\. \d+|table I|appendix|section [^,;|]+)"
 ENTRY = re.compile(rf"({'|'.join(PAPERS)}) ({PLACE}(?:, {PLACE})*)(, corrected)?")
-"""Entry of a source: a paper, the cited equations and figures, and whether they were corrected."""
+"""Pattern of a paper, the cited equations and figures, and the word "corrected" if they were corrected."""
 
 
 def modules(package: ModuleType) -> Iterator[ModuleType]:

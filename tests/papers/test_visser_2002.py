@@ -94,7 +94,7 @@ def start(gap):
 
 
 def state(H, q):
-    """Return alpha, d and R of the closest points: x2 = cos(alpha) x1 - sin(alpha) y1."""
+    """Return alpha, d and R of the closest points, where x2 = cos(alpha) x1 - sin(alpha) y1."""
     one, two = gauss(SHAPES[0], q[:2]), H @ gauss(SHAPES[1], q[2:])
     between = np.linalg.inv(one) @ two
     return np.arctan2(-between[1, 0], between[0, 0]), between[2, 3], between
@@ -181,7 +181,7 @@ def test_sense_of_alpha(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_15_has_rates_and_a_sign(gap):
-    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): the entries are rates, and d' has a minus sign."""
+    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'), whose entries are rates, with a minus sign at d'."""
     m = measured(gap)
     found = body_twist(m["between"])
     alphadot, ddot = m["rates"][2:]
@@ -192,7 +192,7 @@ def test_equation_15_has_rates_and_a_sign(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_17_needs_the_pose_between_the_frames(gap):
-    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1: with Ad of the world's pose, as printed, the sum differs."""
+    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1 holds, but not with Ad of the world's pose, as printed."""
     m = measured(gap)
     first, second = body_twist(m["C1"]), body_twist(m["C2"])
     across = body_twist(m["between"])

@@ -141,7 +141,7 @@ def rebound(w0):
 
 @pytest.mark.parametrize(("w0", "off"), [(0.1, 9.69), (1.0, 0.685), (5.0, 0.0153), (10.0, 1.84e-4)])
 def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
-    """(17) has e = k/(c v0) = 1/w0, which is too large by `off`: slow impacts would rebound with more energy."""
+    """Equation (17) gives e = k / (c v0) = 1 / w0, which is too large by the fraction `off`; slow impacts would gain energy."""
     found = rebound(w0)
     assert found == pytest.approx((1.0 + lambertw(-np.exp(-w0 + np.log1p(w0) - 1.0)).real) / w0, rel=1e-9)
     assert restitution(1.0, w0, 1.0) == pytest.approx(found, rel=1e-9)
@@ -158,7 +158,7 @@ def test_the_compression_returns_to_zero():
 
 
 def test_effective_masses_have_no_fixed_order():
-    """In some poses the composite mass exceeds the projected mass: the order in the three poses of Fig. 7 is not general."""
+    """In some poses the composite mass exceeds the projected mass, so the order in the three poses of Fig. 7 is not general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()

@@ -1,4 +1,4 @@
-"""Shapes in the general stepper, where jointed bodies collide too and free bodies behave as in a pile."""
+"""In the general stepper, jointed bodies with shapes collide too, and free bodies behave as in a pile."""
 
 import numpy as np
 import pytest

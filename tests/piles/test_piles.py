@@ -1,4 +1,4 @@
-"""Time-stepping of many free bodies, compared with another solver and with closed forms."""
+"""Time-stepping of many free bodies agrees with another solver and with closed forms."""
 
 import ctypes
 import importlib.util
@@ -73,7 +73,8 @@ def solved(table, guess=0.0):
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
-    """The twists are the nearest, in kinetic energy, to the twists without contact, as SciPy's active-set method finds them."""
+    """Of all permitted twists, the twists after contact are the nearest, in kinetic energy, to those before; SciPy's active-set
+    method finds the same."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         table, J, inverse = random_contacts(rng, 0.0)
@@ -106,7 +107,7 @@ def test_impulses_fit_signorini_and_coulomb(friction):
 
 
 def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
-    """The ball rolls after 2 v0 / (7 mu g)."""
+    """A ball that starts to slide at the speed v0 with friction mu rolls after 2 v0 / (7 mu g)."""
     v0, mu, h = 2.0, 0.3, 1e-3
     run = free_body_stepper(graph_of(floor(), ball("ball", position=(0, 0, 0.05), velocity=(v0, 0, 0)), friction=mu)).simulate(
         0.25, step=h
@@ -122,7 +123,8 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """Friction with mu = 0.5 holds the box up to 26.57 degrees; beyond this angle, a = g (sin - mu cos)."""
+    """Friction with mu = 0.5 holds the box up to the angle a = 26.57 degrees; beyond this angle, the box accelerates at g (sin a
+    - mu cos a)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)
@@ -154,7 +156,7 @@ def test_housners_block():
 
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
-def test_newtons_cradle_together(count, after):
+def test_touching_balls_of_newtons_cradle(count, after):
     """For touching balls both Moreau's and Newton's laws conserve energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)

@@ -1,4 +1,4 @@
-"""Rolling and spinning friction of contacts, compared with closed forms."""
+"""Rolling and spinning friction of contacts agree with closed forms."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def run_of(*bodies, step=2e-3, end=1.0, **friction):
 
 
 def test_a_rolling_ball_slows_down_and_stops():
-    """The ball decelerates at 5/7 g c / r, since it does not slip."""
+    """The ball decelerates at 5/7 g c / r, with the rolling-friction length c, since it does not slip."""
     v0, a = 0.3, 5.0 / 7.0 * G * LENGTH / RADIUS
     rolling = ball("ball", position=(0, 0, RADIUS), velocity=(v0, 0, 0), angular_velocity=(0, v0 / RADIUS, 0))
     run = run_of(floor(), rolling, end=1.2, rolling_friction=LENGTH)
@@ -39,7 +39,8 @@ def test_a_ball_on_a_slope_stays_below_the_limit(share):
 
 
 def test_a_ball_spins_to_rest():
-    """The ball's spin about the normal decreases by c m g / I; without resistance the spin is constant."""
+    """The spin about the normal decreases at the rate c m g / I, with the spinning-friction length c, or is constant without this
+    friction."""
     spin, slow = 10.0, LENGTH * G / (0.4 * RADIUS**2)
     spinning = ball("ball", position=(0, 0, RADIUS), angular_velocity=(0, 0, spin))
     run = run_of(floor(), spinning, spinning_friction=LENGTH)

@@ -1,4 +1,4 @@
-"""Bodies that sleep and wake, and bodies that move more than their size in a step."""
+"""Bodies sleep and wake, and bodies that move more than their size in a step do not pass through each other."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Costs and moves of drawings on the grid, for random cells, in CPython and in machine code."""
+"""A move on the grid of a drawing changes the cost by the change of its part, in CPython as in machine code."""
 
 import numpy as np
 import pytest

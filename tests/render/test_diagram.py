@@ -1,4 +1,4 @@
-"""Drawn bond graph, which is complete, without overlaps, and with signs on the correct side."""
+"""A drawn bond graph is complete, without overlaps, and with signs on the correct side."""
 
 import itertools
 import os

@@ -1,4 +1,4 @@
-"""Icons of graphs, which are folded and show the names of their ports."""
+"""Graphs with icons are folded and show the names of their ports."""
 
 from __future__ import annotations
 

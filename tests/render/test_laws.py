@@ -1,4 +1,4 @@
-"""Laws of a diagram, tested on every example, script and model of a paper."""
+"""Every example, script and model of a paper has a diagram that obeys the laws of diagrams."""
 
 import dataclasses
 import random
@@ -45,7 +45,7 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Yield a pool of one new process, since a script compiles nothing if this process has its models in a cache."""
+    """Yield a pool of one new process, since a script compiles nothing if this process has the script's models in a cache."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -123,7 +123,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Remove strokes, which may depend on the order of elements."""
+    """Return the SVG without strokes, which may depend on the order of elements."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 

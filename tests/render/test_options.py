@@ -1,4 +1,4 @@
-"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, and format."""
+"""Diagrams have options for folding, title, legend, values, efforts and flows, colours, and format."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""PDF and PNG of a diagram, which show the same picture as the SVG."""
+"""PDF and PNG of a diagram show the same picture as the SVG."""
 
 import re
 import zlib

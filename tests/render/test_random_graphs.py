@@ -1,4 +1,4 @@
-"""Diagrams of random graphs, whose bonds pass through no node, and which depend on names only through their widths."""
+"""In diagrams of random graphs, bonds pass through no node, and names matter only through their widths."""
 
 import re
 
@@ -9,15 +9,15 @@ from tests.inner.render import diagram
 from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
-TOLD = re.compile("'.*' lies on the line of ")
-"""Fault that is allowed where many lines meet: a name on a bond."""
+ALLOWED_FAULT = re.compile("'.*' lies on the line of ")
+"""Name on a bond, a fault that is allowed where many lines meet."""
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 10, marks=pytest.mark.thorough)])
 def test_no_bond_passes_a_foreign_node(first, end):
     for seed in range(first, end):
         model = random_graph(seed)
-        assert (seed, [fault for fault in faults(model, diagram(model)) if not TOLD.match(fault)]) == (seed, [])
+        assert (seed, [fault for fault in faults(model, diagram(model)) if not ALLOWED_FAULT.match(fault)]) == (seed, [])
 
 
 def lines(drawing):

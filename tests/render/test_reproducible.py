@@ -1,4 +1,4 @@
-"""Arithmetic of the layout, in which no operation's last bit depends on the processor."""
+"""In the arithmetic of the layout, no operation's last bit depends on the processor."""
 
 import ast
 from pathlib import Path

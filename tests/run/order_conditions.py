@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 Tree = tuple["Tree", ...]
-"""Rooted tree: the subtrees at its root, in descending order."""
+"""Rooted tree, given by the subtrees at its root in descending order."""
 
 
 def trees(order: int, most: Any = None) -> Iterator[Tree]:

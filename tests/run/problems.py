@@ -93,7 +93,7 @@ def decay(**options: Any) -> Program:
 
 
 def oscillator(**options: Any) -> Program:
-    """Return an oscillator of mass 1; p = (stiffness, damping); states: position and velocity."""
+    """Return an oscillator of mass 1 with the parameters (stiffness, damping) and the states position and velocity."""
     slots = {"spring.q": Slot("x", 0, (), "m"), "mass.v": Slot("x", 1, (), "m/s"), "force": Slot("out", 0, (), "N")}
     return program(
         lambda t, x, p, m: [x[1], -p[0] * x[0] - p[1] * x[1]],
@@ -108,7 +108,7 @@ def oscillator(**options: Any) -> Program:
 
 
 def top(**options: Any) -> Program:
-    """Return a free rigid body: body angular velocity and attitude quaternion; p = three inertias."""
+    """Return a free rigid body with three inertias as parameters, and body angular velocity and attitude quaternion as states."""
 
     def rates(t: Any, x: Any, p: Any, m: Any) -> list[Any]:
         w, q = x[:3], x[3:]
@@ -128,7 +128,8 @@ def top(**options: Any) -> Program:
 
 
 def ball(**options: Any) -> Program:
-    """Return a ball under gravity whose impacts are events; p = (g, restitution); states: height and velocity."""
+    """Return a ball under gravity whose impacts are events, with the parameters (g, restitution) and the states height and
+    velocity."""
     return program(
         lambda t, x, p, m: [x[1], -p[0]],
         (2, 2, 1),
@@ -142,7 +143,7 @@ def ball(**options: Any) -> Program:
 
 
 def bumper(**options: Any) -> Program:
-    """Return a mass of 1 that hits a wall with a spring; p = (stiffness, damping); mode 1 is contact."""
+    """Return a mass of 1 that hits a wall with a spring, with the parameters (stiffness, damping); mode 1 is contact."""
 
     def force(x: Any, p: Any, m: Any) -> Any:
         return m[0] * (p[0] * x[0] + p[1] * x[1])
@@ -177,5 +178,5 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
 
 
 def beam(links: int, **options: Any) -> Program:
-    """Return a beam at rest; p = (stiffness, force)."""
+    """Return a beam at rest with the parameters (stiffness, force)."""
     return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)

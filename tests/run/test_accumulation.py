@@ -1,4 +1,4 @@
-"""Runs that continue after accumulating events (Zeno), and after transitions into the same state."""
+"""Runs continue after accumulating events (Zeno), and after transitions into the same state."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
-def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
+def test_dense_impacts_on_a_rising_floor_become_rest():
     """A slowly rising floor restores the energy of each impact, so the run would have about 1e11 impacts."""
     graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
     graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))
@@ -89,7 +89,7 @@ def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
 
 @pytest.mark.parametrize("state", ["contact", "flight"])
 def test_a_rest_that_is_left_at_once_ends_the_run(state):
-    """Two accumulating edges lead to each other at the same instant, which once overflowed Python's stack."""
+    """Two accumulating edges lead to each other at the same instant, which must not overflow Python's stack."""
     up = Transition("contact", "flight", lambda: 1.0, (), (), kind="up", accumulates=state)
     run = compile_model(ball(0.5, [stop(), up])).simulate(12.0)
     assert run.failure.kind == "chattering" and run.failure.suspect == "floor" and len(run.events) < 200
@@ -137,7 +137,8 @@ def test_an_unknown_state_of_rest_is_refused():
 
 
 def wave(resets=(), **options):
-    """Return x = sin t with a counter in x[2]; a transition into the same state fires at every upward crossing of 1/2."""
+    """Return a program of x = sin t with a counter in x[2]; a transition into the same state fires at every upward crossing of
+    1/2."""
     return program(
         lambda t, x, p, m: [x[1], -x[0], 0.0],
         (3, 0, 1),

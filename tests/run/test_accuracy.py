@@ -1,4 +1,4 @@
-"""Smooth runs compared with closed forms and with SciPy."""
+"""Smooth runs agree with closed forms and with SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of error control, which give the same bits in machine code and CPython, even for extreme numbers."""
+"""Functions of error control give the same bits in machine code and CPython, even for extreme numbers."""
 
 from __future__ import annotations
 

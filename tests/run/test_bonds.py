@@ -1,4 +1,4 @@
-"""Table of bonds: junctions conserve power, and elements receive the energy that the ledger records."""
+"""In the table of bonds, junctions conserve power, and elements receive the energy that the ledger records."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Loops in machine code and CPython, which handle events with the same bits; `pytest --both-loops` compares every run of any
-test."""
+"""Machine code and CPython handle events with the same bits; `pytest --both-loops` compares every run of any test."""
 
 import pytest
 
@@ -45,7 +44,7 @@ ALL_IN_MACHINE_CODE = {
 WITH_PYTHON = {
     "Newton steps back and forth": lambda: test_newton_cycles.shut_at_an_event(1e-9).simulate(1.0, progress=False),
     "a ball comes to rest": lambda: test_accumulation.test_a_ball_comes_to_rest_where_its_impacts_accumulate(0.8, 4.063713),
-    "many impacts without a limit": test_accumulation.test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest,
+    "many impacts without a limit": test_accumulation.test_dense_impacts_on_a_rising_floor_become_rest,
     "a rest that is left": test_accumulation.test_a_resting_body_may_move_again,
     "a rest that is left at once": lambda: test_accumulation.test_a_rest_that_is_left_at_once_ends_the_run("contact"),
     "a dead bounce": lambda: test_settling.test_a_mass_on_a_spring_rests_against_its_stop(0.0),
@@ -62,7 +61,7 @@ WITH_PYTHON = {
     "a break": test_breaks.test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet,
     "together": lambda: test_together.test_a_ball_falls_straight_into_a_wedge((0, 1)),
     "friction in a collision": test_friction_in_collisions.test_a_block_that_sticks_gives_way_to_a_blow,
-    "dry friction": test_friction.test_it_sticks_within_its_cone_and_begins_to_slip_along_the_force,
+    "dry friction": test_friction.test_friction_sticks_in_its_cone_and_slips_along_the_force,
 }
 
 

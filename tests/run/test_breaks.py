@@ -1,4 +1,4 @@
-"""Discontinuities in time, of which every one is detected and none lies within a step."""
+"""Every discontinuity in time is detected, and none lies within a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bridges of ideal diodes fed by ideal sources, compared with closed forms."""
+"""Bridges of ideal diodes fed by ideal sources agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources whose terms cancel, where a run also estimates the rounding error of formulas with constants."""
+"""Where the terms of sources cancel, a run also estimates the rounding error of formulas with constants."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
-    """The source is zero at the start, then reverse-biases both diodes in series: L di/dt + R i = v."""
+    """The source is zero at the start and then reverse-biases both diodes in series, so L di/dt + R i = v."""
     phase, speed, resistance, inductance = 3.9, 5.3, 0.27, 0.38
     graph, begin, middle = Graph("coil"), J0("begin", domain="electrical"), J0("middle", domain="electrical")
     branch(graph, begin, None, Se("wave", lambda t: -math.sin(phase) + sin(speed * t + phase), signals="time"))

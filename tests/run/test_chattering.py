@@ -1,4 +1,4 @@
-"""Sliding modes, in which both sides of a jump lead back to it and the run ends soon."""
+"""A run ends soon in a sliding mode, in which both sides of a jump lead back to the jump."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rule for the chunk size of runs, tested without runs."""
+"""The rule for the chunk size of runs is tested without runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Solvers' procedures printed as C, which give the same bits as LLVM IR; `pytest tests/run --procedures-by gcc` runs all
-tests with them."""
+"""Solvers' procedures printed as C give the same bits as LLVM IR; `pytest tests/run --procedures-by gcc` runs all tests with the
+C code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Box complementarity problems compared with enumeration of all modes and with least-norm solutions."""
+"""Box complementarity problems agree with enumeration of all modes and with least-norm solutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickles and copies of results and models, and the refusal to pickle formulas."""
+"""Results can be pickled, graphs can be copied, and objects with formulas cannot be pickled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dry friction of force F on a slider whose lever arm vanishes, which dissipates F times the path length."""
+"""Dry friction of force F on a slider whose lever arm vanishes dissipates F times the path length."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The friction limit is a force, not an impulse, so the block slips back at the speed of the blow."""
+    """The friction limit is a force, not an impulse, so the block slips back at its reversed speed."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))
@@ -275,7 +275,6 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The derivative of the final speed with respect to the friction limit is proportional to the path length."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

@@ -1,4 +1,4 @@
-"""Sizes of states that decay over many decades, for which the largest past size is no basis of an error tolerance."""
+"""For states that decay over many decades, the largest past size is no basis of an error tolerance."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_size_follows_a_state_that_could_run_away_and_its_drivers(scales: li
         (-1e-5, 1e-5, 1e13),  # it comes from below zero, and is attracted from above
     ],
 )
-def test_else_it_remains(x: float, recent: float, longest: float) -> None:
+def test_otherwise_the_size_of_a_state_remains(x: float, recent: float, longest: float) -> None:
     size, _ = sizes_after(np.full(4, x), np.full(4, recent), longest)
     assert size == pytest.approx(np.ones(4))
 

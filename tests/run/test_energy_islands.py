@@ -1,4 +1,4 @@
-"""Energy accounts by island, a part of a graph whose elements bonds connect."""
+"""Energy accounts are checked by island, a part of a graph whose elements are connected by bonds."""
 
 from __future__ import annotations
 

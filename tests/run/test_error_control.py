@@ -23,7 +23,7 @@ NUMBERS = ("energy", "spread", "rejections_before_test", "boost", "boosted")
 
 
 def loud():
-    """Return x'' = -x with force and power as small differences of large numbers; a third state follows x."""
+    """Return a program of x'' = -x with force and power as small differences of large numbers; a third state follows x."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], 1e-3 * (x[0] - x[2])],
         (3, 1, 0),
@@ -34,7 +34,7 @@ def loud():
 
 
 def still():
-    """Return an oscillator that only the rounding error of its force moves, an angle that it drives, and a decay."""
+    """Return a program of an oscillator that only the rounding error of its force moves, an angle that it drives, and a decay."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),

@@ -1,4 +1,4 @@
-"""Events of a result, a frozen sequence that behaves like a tuple of `Event`."""
+"""Events of a result form a frozen sequence that behaves like a tuple of `Event`."""
 
 import copy
 import pickle
@@ -41,8 +41,8 @@ def test_its_arrays_are_those_of_its_events(run):
     assert [event.kind for event in limits] == ["bounces: accumulation"] and events.internal.tolist() == [False] * len(events)
 
 
-def test_the_energy_lost_at_each_is_that_of_its_states(run):
-    """A ball of 1 kg loses the fraction 1 - e^2 of its impact energy; e = 0.8."""
+def test_energy_lost_at_events_follows_from_their_states(run):
+    """A ball of 1 kg with the restitution e = 0.8 loses the fraction 1 - e^2 of its impact energy."""
     p = run.program.layout["ball.p"].start
     hits = run.events[:-1]
     np.testing.assert_allclose(
@@ -74,7 +74,7 @@ def test_a_log_grows_and_forgets(run):
 
 
 def test_account_counts_an_event_after_its_own_time(run):
-    """A sample at the time of an event shows the state before the event, except at the start."""
+    """A sample at the time of an event shows the account before the event, except at the start."""
     lost = run.ledger.lost
     expected = [sum(event.lost for event in run.events if event.time < time) for time in run.t]
     np.testing.assert_allclose(lost, expected, rtol=1e-13)

@@ -1,4 +1,4 @@
-"""Capacity of the event log that machine code fills, which grows where an instant needs more."""
+"""The event log that machine code fills grows where an instant needs more rows."""
 
 import numpy as np
 import pytest

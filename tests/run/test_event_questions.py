@@ -1,4 +1,5 @@
-"""Calls from event handling to Python: results, counts, and errors of failed calls."""
+"""Event handling calls Python only for simultaneous collisions, counts the calls, and ends the run with the error of a failed
+call."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Event handling and location in machine code and CPython, which give the same bits even for extreme numbers."""
+"""Event handling and location give the same bits in machine code and CPython, even for extreme numbers."""
 
 from __future__ import annotations
 

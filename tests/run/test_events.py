@@ -1,4 +1,4 @@
-"""Events: their times, the order of transitions, and endless loops."""
+"""Events have correct times and transitions in order, and endless loops end the run."""
 
 from __future__ import annotations
 

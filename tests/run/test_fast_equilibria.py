@@ -1,4 +1,4 @@
-"""Energy accounts of fast processes whose power is the difference of two large powers that nearly cancel."""
+"""Energy accounts close for fast processes whose power is the difference of two large powers that nearly cancel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ HELD = 5.0
 
 
 def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
-    """Return E + H <=> EH (fast) and EH <=> E + P (slow), with H or 2 H held."""
+    """Return a graph of E + H <=> EH (fast) and EH <=> E + P (slow), with the potential of H held; E binds two H unless `bound`
+    is "H"."""
     graph, free, complex_node = Graph("pump"), J0("E node"), J0("EH node")
     bind, turn = Re("bind", Parameter(size, "mol/s"), RT=RT), Re("turn", 1e-3 * size, RT=RT)
     left, right, source = J1("E + H"), J1("E + P"), Se("H", HELD * RT, domain="chemical")

@@ -1,4 +1,4 @@
-"""Friction in collisions, compared with closed forms.
+"""Friction in collisions agrees with closed forms.
 
 In the contact plane, a friction impulse F is bounded by mu times the normal impulse L, opposes remaining slip, and stops the
 slip if possible (Moreau 1988).
@@ -159,7 +159,7 @@ def test_housners_block_rocks_on():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
-    """Friction at the two ends has no lever arm: the rod loses speed by mu times the normal impulse, without rotating."""
+    """Friction at the two ends has no lever arm, so the rod loses speed by mu times the normal impulse, without rotating."""
     run = plate(0.1, restitution).simulate(0.21, initial={"mx.p": 2.0}, progress=False)
     assert run.ok, run.failure
     hit = run.events[0]
@@ -209,8 +209,8 @@ def test_the_order_of_contacts_decides_nothing(seed):
     np.testing.assert_allclose(other.solve(target[turned]), z[turned], atol=1e-8)
 
 
-def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
-    """A rod hits the floor with one end, at an angle: full restitution would increase the rod's energy."""
+def test_restitution_is_reduced_where_energy_would_increase():
+    """A rod hits the floor with one end, at an angle at which full restitution would increase the rod's energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)
     problem = Cones(np.array([[up, cross], [cross, along]]), 1, (1,), np.array([[mu, 0.0]]))

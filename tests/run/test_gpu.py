@@ -1,4 +1,4 @@
-"""Host's part of many runs on a GPU, tested on a simulated GPU that fails on demand."""
+"""The host's part of many runs on a GPU works with a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -334,11 +334,11 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     guess.learn(some, costs[:100])
     order = guess.order(others)
 
-    def waits(costs):
+    def busy_fraction(costs):
         """Return the fraction of time for which threads in groups of 32 are busy until their group's longest run ends."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
-    assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])
+    assert busy_fraction(costs[others]) < 0.5 < 0.9 < busy_fraction(costs[order])
     assert np.array_equal(np.sort(order), others)
     alike = CostGuess(np.ones((200, 2)))
     alike.learn(np.arange(200), np.arange(200))

@@ -1,4 +1,4 @@
-"""Complete sweeps on a GPU whose PTX runs as C, with the same bits as on the CPU."""
+"""Complete sweeps on a GPU whose PTX runs as C give the same bits as on the CPU."""
 
 import shutil
 

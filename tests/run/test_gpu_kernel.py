@@ -1,4 +1,4 @@
-"""Many runs on a GPU whose code runs as C, with the same bits as on the CPU."""
+"""Many runs on a GPU whose code runs as C give the same bits as on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards that touch zero briefly in a long step."""
+"""Guards that touch zero briefly in a long step are detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Implicit steps and growing modes, in which a state leaves a branch of equilibria that becomes unstable.
+"""With implicit steps, a state leaves a branch of equilibria when the branch becomes unstable.
 
 While the branch is stable, only an imperfection keeps the states away from zero, so a step that damps all fast modes would
 stay there forever; explicit steps are the reference.

@@ -1,4 +1,4 @@
-"""Image of a run, which depends only on the model."""
+"""The image of a run depends only on the model."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def image(t_end: float, **settings) -> Image:
 
 
 def test_an_image_is_a_function_of_the_model():
-    """An image contains no address, and for a run twice as long, only some words double."""
+    """An image contains no address; in the image of a run twice as long, fewer than 20 words differ, each by the factor 2."""
     one, same, longer = image(1.0), image(1.0), image(2.0)
     for other in (same, longer):
         assert (one.places, one.calls) == (other.places, other.calls)

@@ -1,4 +1,4 @@
-"""Events of guards that jump, which every method locates to rounding error where smooth counterparts cross zero."""
+"""Every method locates events of guards that jump, to rounding error, where smooth counterparts cross zero."""
 
 import numpy as np
 import pytest

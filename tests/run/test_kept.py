@@ -1,4 +1,4 @@
-"""Runs that keep only some names, which have the same bits, failures and warnings as plain runs."""
+"""Runs that keep only some names have the same bits, failures and warnings as plain runs."""
 
 from __future__ import annotations
 

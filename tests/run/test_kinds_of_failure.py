@@ -1,4 +1,4 @@
-"""Kinds of failure that can end a run, each of which has cures."""
+"""Every kind of failure that can end a run has cures."""
 
 from __future__ import annotations
 

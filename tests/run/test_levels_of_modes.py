@@ -1,4 +1,4 @@
-"""Ideal elements that constrain states, together with ideal elements that depend on unknowns, compared with closed forms."""
+"""Ideal elements that constrain states, together with those that depend on unknowns, agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear systems in machine code, compared with NumPy."""
+"""Linear systems in machine code agree with NumPy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def backward_error(full, x, b):
 @pytest.mark.parametrize("kind", ["dense", "band"])
 @pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
 def test_random_matrices(kind, n, lower, upper):
-    """Without pivoting, many solutions would not be exact for a matrix within rounding error of the given one."""
+    """Each solution is exact for a matrix within rounding error of the given one, which requires pivoting."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)

@@ -1,4 +1,4 @@
-"""Functions of the kernel language, which give the same bits in CPython and machine code."""
+"""Functions of the kernel language give the same bits in CPython and machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table of measures, whose values are the same by `simulate`, `run_many`, `sweep` and the definition."""
+"""Every measure has the same value by `simulate`, `run_many`, `sweep` and the definition."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def height(t, e=0.8):
 
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
-def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
+def test_the_integral_of_velocity_is_the_displacement(count):
     """The trapezoidal rule is exact, because velocity is linear between bounces."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}

@@ -1,4 +1,4 @@
-"""Integration methods, which one table defines and one record extends."""
+"""One table defines the integration methods, and one record adds another."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_methods_of_earlier_versions_have_one_that_takes_their_place():
 
 
 @pytest.mark.parametrize("method", OFFERED)
-def test_every_one_follows_an_oscillator(method: str) -> None:
+def test_every_method_follows_an_oscillator(method: str) -> None:
     """For x = cos t, all methods come within ten times the requested tolerance."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))

@@ -1,4 +1,4 @@
-"""Consistent mode of random networks at an instant at which several automata switch, compared with enumeration of all modes."""
+"""When several automata switch at an instant, random networks take the consistent mode that enumeration of all modes finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Guards that are polynomials along a step, or smooth functions of one, with zeros close to each other."""
+"""The first zero is found of a guard that is a polynomial along a step, or a smooth function of one, with zeros close to each
+other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algebraic loops with square roots, in which Newton steps alternate between mirrored values."""
+"""Algebraic loops with square roots, in which Newton steps would alternate between mirrored values, are solved."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tolerances below the rounding error of the rates, and starts at which no state has a size yet."""
+"""Runs work with tolerances below the rounding error of the rates, and from starts at which no state has a size yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """Return x'' = -x with a rounding error of about 1e-11 in a force of 1."""
+    """Return a program of x'' = -x with a rounding error of about 1e-11 in a force of 1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 
@@ -37,7 +37,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """A rounding error of 1e-11 precludes an accuracy of 1e-13."""
+    """A rounding error of 1e-11 precludes an accuracy of 1e-12."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding error of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
@@ -67,7 +67,8 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 
 
 def flying(inertia, speed):
-    """Return a body in flight, in which x * (y / m) - y * (x / m) is a torque of rounding error alone."""
+    """Return a program of a body in flight, in which x * (y / m) - y * (x / m) is a torque of rounding error alone, and its
+    start."""
     return program(
         lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
         (3, 1, 0),
@@ -191,7 +192,7 @@ def test_couplings_of_any_size_give_rates():
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():
-    """For x' = a y and y' = b x with a b = 1e-380, the look-ahead time was once 0, which caused an endless loop."""
+    """With x' = a y, y' = b x and a b = 1e-380, the look-ahead time must not be 0, which would cause an endless loop."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 

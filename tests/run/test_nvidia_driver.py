@@ -1,4 +1,4 @@
-"""Calls of the NVIDIA driver, whose signatures match `cuda-bindings`."""
+"""Calls of the NVIDIA driver have the signatures of `cuda-bindings`."""
 
 import os
 import shutil

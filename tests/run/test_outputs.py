@@ -1,4 +1,4 @@
-"""Values requested separately, which equal values computed together."""
+"""Values requested separately equal values computed together."""
 
 from __future__ import annotations
 

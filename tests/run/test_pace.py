@@ -1,4 +1,4 @@
-"""Many runs in pieces, which threads share and after which an interrupt takes effect."""
+"""Many runs are executed in pieces, which threads share and after which an interrupt takes effect."""
 
 from __future__ import annotations
 

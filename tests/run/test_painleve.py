@@ -1,4 +1,4 @@
-"""Painleve's rod, whose run ends where sliding friction has no solution or several solutions.
+"""The run of Painleve's rod ends where sliding friction has no solution or several solutions.
 
 Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's
 force N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan

@@ -35,7 +35,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fails(**options):
-    """Return x' = p x^2, which is infinite at 1 / (p x0), and a second state whose power is wrong for p < -1."""
+    """Return a program of x' = p x^2, which is infinite at 1 / (p x0), and of a state whose power is wrong for p < -1."""
     return program(
         lambda t, x, p, m: [p[0] * x[0] * x[0], -x[1]],
         (2, 1, 0),

@@ -1,4 +1,4 @@
-"""Progress bar, which appears only on a terminal and leaves nothing behind."""
+"""A progress bar appears only on a terminal and leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with events, clocks, loops and discontinuities, whose bits are the same in single, prepared and many runs."""
+"""Runs with events, clocks, loops and discontinuities have the same bits, whether single, prepared or many."""
 
 from __future__ import annotations
 

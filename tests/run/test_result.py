@@ -1,4 +1,4 @@
-"""Results by name, their ledgers, and failures as values."""
+"""Results give values by name and have ledgers, and failures of runs are values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cheap check of constraints in many runs, which misses nothing that single runs find."""
+"""The cheap check of constraints in many runs misses nothing that single runs find."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events where guards are zero up to rounding: plastic impacts, clutches and bridges."""
+"""Plastic impacts, clutches and bridges have events where guards are zero up to rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs in the vector lanes of the processor, which have the bits of single runs."""
+"""Runs in the vector lanes of the processor have the bits of single runs."""
 
 from __future__ import annotations
 

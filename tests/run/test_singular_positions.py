@@ -1,4 +1,4 @@
-"""Singular positions that a run passes on its branch with `singular="keep"`, compared with motions in minimal coordinates."""
+"""With `singular="keep"`, runs pass singular positions on their branch, in agreement with minimal coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOMENT = 0.1
 
 @cache
 def crank(rate: float = 3.0, extra: bool = False) -> Compiled:
-    """Return a massless crank and rod of 1 m each, for which the slider stands still on the crank's axis at every dead centre."""
+    """Return a crank and a rod of 1 m and 1 kg each, whose position is singular wherever the slider passes the crank's axis."""
     bars = [
         Link(name, joints.revolute(Z, (k, 0, 0)), BodyInertia(1.0, (MOMENT,) * 3, (k + 0.5, 0, 0)))
         for k, name in enumerate(("crank", "rod"))

@@ -1,4 +1,4 @@
-"""Runs in which everything is zero at the start, and states rise as powers of time that no look-ahead detects."""
+"""Runs start where everything is zero and states rise as powers of time that no look-ahead detects."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def by_complementarity(sections: int, end: float) -> np.ndarray:
 
 @pytest.mark.parametrize("sections", [7, 12, 40])
 def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
-    """The k-th voltage grows as t^(k + 2); rounding of the dense output once made a diode open repeatedly."""
+    """The k-th voltage grows as t^(k + 2), and rounding of the dense output must not make a diode open repeatedly."""
     result = compile_model(ladder(sections, 0.0)).simulate(1.0, rtol=1e-9)
     assert result.ok, result.failure
     charges = np.array([result[f"c{k}.q"][-1] for k in range(sections)])
@@ -67,7 +67,8 @@ def spreading(stores: int, method: str) -> Result:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_subnormal_values_cost_no_steps(method: str) -> None:
-    """The squared ratio of error to size once overflowed, which shortened the steps or immediately ended the run."""
+    """The squared ratio of the error to the size of a subnormal state must not overflow, which would shorten the steps or end the
+    run."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok
     assert far.ok

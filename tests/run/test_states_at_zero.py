@@ -1,4 +1,4 @@
-"""States that nothing moves, and guards and currents that are only the rounding errors of their sums."""
+"""States that nothing moves stay at zero, and guards and currents that are only rounding errors have no effect."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Statuses, each with its own number and description."""
+"""Each status has its own number and description."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Integration loop, whose one source CPython and machine code run with the same bits."""
+"""CPython and machine code run the integration loop from one source, with the same bits."""
 
 from __future__ import annotations
 

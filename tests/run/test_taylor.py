@@ -1,4 +1,4 @@
-"""Taylor series method, compared with closed forms."""
+"""The Taylor series method agrees with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampled blocks, compared with recurrences and closed forms."""
+"""Sampled blocks agree with recurrences and closed forms."""
 
 from __future__ import annotations
 

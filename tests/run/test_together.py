@@ -1,4 +1,4 @@
-"""Simultaneous collisions, compared with enumeration and closed forms.
+"""Simultaneous collisions agree with enumeration and closed forms.
 
 Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g
 >= 0, where for each contact one of the last two is zero (Moreau 1988).
@@ -20,7 +20,7 @@ AT = 0.25
 
 
 def colliding(M, J, order=None):
-    """Return masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton."""
+    """Return a model of masses M (n,) with gaps whose rates are J (c, n) v, each gap with its own automaton."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))
@@ -211,7 +211,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """The velocities of both ends reverse, for any centre of mass and any order."""
+    """Both ends rebound at half the speed of the impact, for any order of the supports."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2

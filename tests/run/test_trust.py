@@ -1,4 +1,4 @@
-"""Doubts that results report, about energy, values that are not finite, and hopeless runs."""
+"""Results report doubts about energy, values that are not finite, and hopeless runs."""
 
 from __future__ import annotations
 

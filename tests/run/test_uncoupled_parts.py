@@ -1,4 +1,4 @@
-"""Part without couplings, which does not change the other parts even if its states, modes and transitions come first."""
+"""A part without couplings does not change the other parts, even if its states, modes and transitions come first."""
 
 from __future__ import annotations
 

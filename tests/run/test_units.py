@@ -1,4 +1,4 @@
-"""Error control in other units of states and time, which takes the same steps."""
+"""Error control takes the same steps in other units of states and time."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """Return a tank circuit of 1 pF and 1 uH, fed by 1 V through 100 ohm, in the given units (in SI)."""
+    """Return a tank circuit of 1 pF and 1 uH, fed by 1 V through 100 ohm, in units of the given sizes in SI."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))

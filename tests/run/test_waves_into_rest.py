@@ -1,4 +1,4 @@
-"""Wave that enters parts at rest, where tiny states ahead of it cost no steps."""
+"""Where a wave enters parts at rest, tiny states ahead of the wave cost no steps."""
 
 from __future__ import annotations
 

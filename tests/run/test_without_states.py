@@ -1,4 +1,4 @@
-"""Models without storage, which integrate only work, for which no energy gives a scale."""
+"""Models without storage integrate only work, for which no energy gives a scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resets of large models, which share code where they are equal."""
+"""Resets of large models share code where they are equal."""
 
 from __future__ import annotations
 

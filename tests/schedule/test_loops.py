@@ -1,4 +1,4 @@
-"""Kernels in loops, compared with straight-line code."""
+"""Kernels in loops agree with straight-line code."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def crossed(count: int) -> Graph:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_places_that_are_counted_down_never_claim_to_lie_before_their_block(quick: bool) -> None:
+def test_descending_addresses_are_not_marked_inbounds(quick: bool) -> None:
     """For LLVM, an address marked "inbounds" that is out of bounds has no value."""
     system = equations(crossed(40).freeze())
     made, _, _ = schedule_routines(system)

@@ -1,4 +1,4 @@
-"""Large models whose formulas contain numbers: one kernel serves formulas that differ only in numbers."""
+"""In large models, one kernel serves formulas that differ only in numbers."""
 
 import numpy as np
 import pytest

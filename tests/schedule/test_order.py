@@ -1,4 +1,4 @@
-"""Equality of formulas, and the grouping of calls into batches."""
+"""Equal formulas are recognised, and calls are grouped into batches."""
 
 from __future__ import annotations
 

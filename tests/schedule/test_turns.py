@@ -1,4 +1,4 @@
-"""Loops that run in turns or as one loop, with the results of running them one after another."""
+"""Loops that run in turns or as one loop give the results of running them one after another."""
 
 from __future__ import annotations
 

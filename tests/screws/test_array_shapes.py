@@ -1,4 +1,4 @@
-"""Wrong shapes of arrays, which every function of screw theory refuses."""
+"""Every function of screw theory refuses arrays of wrong shape."""
 
 import inspect
 

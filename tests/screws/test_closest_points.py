@@ -1,4 +1,4 @@
-"""Closest points from any pose, compared with closed forms and brute force."""
+"""Closest points from any pose agree with closed forms and brute force."""
 
 from __future__ import annotations
 

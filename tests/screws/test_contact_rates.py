@@ -1,4 +1,4 @@
-"""Contact rates compared with finite differences of closest points, found in R^3 without charts.
+"""Contact rates agree with finite differences of closest points, found in R^3 without charts.
 
 Eight unknowns (both points, the distance s along the normal and the ratio m of the normals) solve phi1 = 0, phi2 = 0, p2 - p1
 = s grad phi1, grad phi2 = -m grad phi1.

@@ -1,4 +1,4 @@
-"""Joints, whose twists are reciprocal in every frame to the wrenches that they transmit."""
+"""The twists of joints are reciprocal in every frame to the wrenches that the joints transmit."""
 
 from __future__ import annotations
 

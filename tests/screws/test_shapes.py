@@ -1,4 +1,4 @@
-"""Nearest points of balls, capsules, boxes, half-spaces and hulls, compared with optimisation and the library Coal."""
+"""Nearest points of balls, capsules, boxes, half-spaces and hulls agree with optimisation and the library Coal."""
 
 import importlib.util
 import itertools

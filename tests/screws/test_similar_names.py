@@ -80,6 +80,6 @@ def test_a_package_answers_a_name_of_another_spelling(module, name, meant):
 
 
 def test_of_names_that_differ_in_case_alone_the_likest_comes_first() -> None:
-    """Unit symbols can differ in case alone: mF (millifarad) and MF (megafarad)."""
+    """Unit symbols can differ in case alone, such as mF (millifarad) and MF (megafarad)."""
     assert similar_names("mFF", ["MF", "fF", "mF"])[0] == "mF"
     assert similar_names("MFF", ["mF", "fF", "MF"])[0] == "MF"

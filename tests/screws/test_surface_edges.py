@@ -1,4 +1,4 @@
-"""Surfaces with an edge, a tip or a step, which are refused because they have no tangent plane there."""
+"""Surfaces with an edge, a tip or a step are refused, because they have no tangent plane there."""
 
 from __future__ import annotations
 

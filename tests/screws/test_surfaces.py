@@ -1,4 +1,4 @@
-"""Geometry of surfaces, compared with closed forms, also after a change of chart."""
+"""The geometry of surfaces agrees with closed forms, also after a change of chart."""
 
 from __future__ import annotations
 

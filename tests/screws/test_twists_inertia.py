@@ -1,4 +1,4 @@
-"""Twists and wrenches, which are dual, and the kinetic energy, which is the same in every frame."""
+"""Twists and wrenches are dual, and the kinetic energy is the same in every frame."""
 
 from __future__ import annotations
 

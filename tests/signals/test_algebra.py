@@ -1,4 +1,4 @@
-"""Algebra and logic of signals, compared with plain formulas."""
+"""Algebra and logic of signals agree with plain formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that act on bonds, cross the boundaries of nested graphs, and switch automata."""
+"""Signals act on bonds, cross the boundaries of nested graphs, and switch automata."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_closed_loop_without_delay_is_solved_in_place() -> None:
 
 
 def test_signals_drive_a_lever_and_a_source() -> None:
-    """The ratio n of the lever grows with time: v' = (F - n k q) / m, q' = n v."""
+    """The ratio n of the lever grows with time, and v' = (F - n k q) / m, q' = n v."""
     graph, v = Graph("lever"), J1("v")
     lever = MTF("lever", lambda n: n, signals=["ratio.y"])
     graph.connect(Se("push", lambda u: u, signals=["push limit.y"]), v).connect(v, I("m", 2.0, initial=1.0))

@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data, compared with SciPy's interpolants."""
+"""Curves and maps through tabulated data agree with SciPy's interpolants."""
 
 from __future__ import annotations
 

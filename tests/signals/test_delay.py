@@ -1,4 +1,4 @@
-"""Delays compared with exact solutions of delay differential equations and with the delayed signal itself."""
+"""Delays agree with exact solutions of delay differential equations and with the delayed signal itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def decay(rate=-1.0, history=1.0, start=1.0, length=1.0, **settings):
 
 
 def by_steps(t: np.ndarray) -> np.ndarray:
-    """Return the solution of x' = -x(t - 1), x = 1 up to t = 0: a polynomial in each second (method of steps)."""
+    """Return the solution of x' = -x(t - 1), x = 1 up to t = 0, by the method of steps, which gives a polynomial for each
+    second."""
     pieces = [Polynomial([1.0])]
     for _ in range(int(t[-1]) + 1):
         slope = -pieces[-1].integ()

@@ -1,4 +1,4 @@
-"""All blocks together: their LaTeX, their values on symbols, their derivatives, and their page."""
+"""Every block has LaTeX, values on symbols, derivatives, and a place on the page."""
 
 from __future__ import annotations
 

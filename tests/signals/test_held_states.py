@@ -1,4 +1,4 @@
-"""States of a block that only resets of automata change, which add no poles."""
+"""States of a block that only resets of automata change add no poles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State space and transfer functions, continuous and sampled, compared with closed forms and python-control."""
+"""State space and transfer functions, continuous and sampled, agree with closed forms and python-control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measured inputs from arrays, DataFrames and CSV files."""
+"""Inputs are read from arrays, DataFrames and CSV files with measured data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chirp, relay, quantiser, pulse-width modulation, rate limiter and noise, compared with closed forms."""
+"""Chirp, relay, quantiser, pulse-width modulation, rate limiter and noise agree with closed forms."""
 
 from __future__ import annotations
 

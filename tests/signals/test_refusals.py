@@ -1,4 +1,4 @@
-"""Impossible signal blocks, which are refused with a code."""
+"""Impossible signal blocks are refused with a code."""
 
 from __future__ import annotations
 

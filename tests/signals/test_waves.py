@@ -29,7 +29,7 @@ def test_signals_of_time() -> None:
 
 
 def test_smooth_step_has_two_continuous_derivatives() -> None:
-    """The step's third difference is bounded at both ends, where a jump in y'' would make it grow as 1 / h."""
+    """The second difference quotient is at most of order h at both ends, where a jump in y'' would keep it finite."""
     model = compiled(signals.smooth_step("s", 1.0, 2.0))
     for end in (1.0, 3.0):
         for h in (1e-2, 1e-3):

@@ -1,4 +1,4 @@
-"""Samples sent to files, arrays and functions during a run, which equal the samples of its result."""
+"""Samples sent to files, arrays and functions during a run equal the samples of its result."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_exceptions_of_a_sink_are_raised_and_abort_it(compiled, small_pages, fai
 
 @pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
 def test_nonfinite_values_are_not_sent(small_pages):
-    """Energies overflow long before the state does: the run continues, but later samples are not sent."""
+    """Energies overflow long before the state does, so the run continues, but later samples are not sent."""
     told, sent = Told(), list[np.ndarray]()
     compiled = compile_model(loop(I("m", 1.0, initial=1.0), R("negative", effort=lambda f: -f)), progress=False)
     given = {"samples": 40.0, "keep": "m.p", "progress": False}

@@ -1,4 +1,4 @@
-"""Friction facets, compared with the exact cone."""
+"""Friction facets agree with the exact cone, or differ from it by the known amount."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
     assert math.degrees(math.atan2(abs(force[1]), abs(force[0]))) == pytest.approx(direction, abs=1e-3)
 
 
-def test_immobile_bodies_have_no_friction() -> None:
-    """In a planar model, a body that cannot rotate has no facets for the tangent out of the plane."""
+def test_a_planar_contact_has_two_facets() -> None:
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
     attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)

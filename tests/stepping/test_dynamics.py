@@ -1,4 +1,4 @@
-"""Steps with inertia, compared with closed forms."""
+"""Steps with inertia agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of a step, compared with central differences."""
+"""Gradients of a step agree with central differences."""
 
 from __future__ import annotations
 

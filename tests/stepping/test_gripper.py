@@ -1,4 +1,4 @@
-"""Pang's parallel gripper, exact at any step size with Coulomb's law, and up to a layer mu v h with the convex law."""
+"""Pang's parallel gripper is exact at any step size with Coulomb's law, and up to a layer mu v h with the convex law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Box on one corner that falls back onto the floor, or past the corner, which ends the run with an error."""
+"""A box on one corner falls back onto the floor, or past the corner, which ends the run with an error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_past_it_the_run_ends_and_says_how_it_falls(far: float | None) -> None:
     assert "E511" in said and '"box" falls by rotating past contact "floor B"' in said and "try" in said
 
 
-def test_a_far_face_would_hold_it_as_if_it_had_no_end() -> None:
+def test_a_far_face_does_not_hold_a_falling_box() -> None:
     """Without `reach`, the face of a finger 9 m away, extended to an infinite plane, would stop the fall."""
     result = run(tipped(-0.80, 9.0))
     assert result.ok and result["box.place"][1, 2] < -1.0

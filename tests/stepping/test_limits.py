@@ -1,4 +1,4 @@
-"""Limits of compliant contacts for vanishing masses and compliances, and of steps for vanishing step size."""
+"""Compliant contacts tend to rigid ones as mass and compliance vanish, and steps converge as the step size vanishes."""
 
 from __future__ import annotations
 

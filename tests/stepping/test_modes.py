@@ -1,4 +1,4 @@
-"""Random single steps of a body between three walls, compared with an enumeration of all modes of its contacts."""
+"""Random single steps of a body between three walls agree with an enumeration of all modes of the contacts."""
 
 from __future__ import annotations
 

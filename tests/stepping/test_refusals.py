@@ -1,4 +1,4 @@
-"""Models that time stepping refuses, and runs without a solution."""
+"""Time stepping refuses some models, and reports runs without a solution."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def crossing() -> Graph:
 
 
 def pulled() -> Graph:
-    """Body that a constraint ties to a command towards a wall, which moves at it with the same speed."""
+    """Return a body that a constraint ties to a command of 0.1 m/s, and a wall that moves towards the body at 0.1 m/s."""
     graph, x, tie, wall = Graph("pulled"), *(J1(name, domain="translation") for name in ("x", "tie", "wall"))
     between, touch = J0("between", domain="translation"), planar_contact("at wall", gap=0.01)
     graph.connect(x, I("body", 1.0)).connect(x, between).connect(between, tie).connect(tie, Constraint("rod"))
@@ -110,7 +110,7 @@ def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
 
 
 def test_a_motor_is_held_with_inertia() -> None:
-    """Current and speed oscillate through the gyrator: 1 V, 1 H, 1 kg m^2, 0.1 N m/A."""
+    """Current and speed oscillate through the gyrator with 1 V, 1 H, 1 kg m^2 and 0.1 N m/A."""
     result = stepper(motor(), inertia="full").simulate(1.0, step=1e-4)
     assert result["rotor.flow"][-1] == pytest.approx((1.0 - math.cos(0.1)) / 0.1, rel=1e-3)
 

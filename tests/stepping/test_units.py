@@ -1,4 +1,4 @@
-"""Time stepping in other units, with lengths in nm or km and forces in uN or MN."""
+"""Time stepping gives the same motion in other units, with lengths in nm or km and forces in uN or MN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Job scripts of the page on clusters, run in a shell as the page describes."""
+"""Job scripts of the page on clusters are run in a shell as the page describes."""
 
 from __future__ import annotations
 

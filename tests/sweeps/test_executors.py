@@ -1,4 +1,4 @@
-"""Ways to execute the runs of a sweep: threads, processes, a cluster, and an executor that fails."""
+"""Threads, processes and clusters execute the runs of a sweep with equal results, and failures of executors are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values kept from a run, compared with closed forms."""
+"""Values kept from a run agree with closed forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of sweeps, which show kept values over varied values."""
+"""Pictures of sweeps show kept values over varied values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Varied values, and draws that depend only on seed, run and name."""
+"""Values are varied, and draws depend only on seed, run and name."""
 
 from __future__ import annotations
 

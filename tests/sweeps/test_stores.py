@@ -1,4 +1,4 @@
-"""Stores of runs, which are resumed without repeating a run."""
+"""Stores of runs are resumed without repeating a run."""
 
 from __future__ import annotations
 

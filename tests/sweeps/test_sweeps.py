@@ -1,4 +1,4 @@
-"""Sweeps, each run of which equals `simulate`."""
+"""Each run of a sweep equals `simulate`."""
 
 from __future__ import annotations
 

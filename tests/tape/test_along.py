@@ -1,4 +1,4 @@
-"""Directional derivatives compared with the Jacobian, and concatenation of input blocks."""
+"""Directional derivatives agree with products with the Jacobian."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exponentials of sums of logarithms, some of which become products."""
+"""Some exponentials of sums of logarithms become products."""
 
 from __future__ import annotations
 

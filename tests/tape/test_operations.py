@@ -1,4 +1,4 @@
-"""Completeness of the table of operations."""
+"""The table of operations is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables on a tape: interpolation in every back end, derivatives, and the cost of long tables."""
+"""Tables on a tape are interpolated by every back end, have derivatives, and remain cheap if long."""
 
 from __future__ import annotations
 

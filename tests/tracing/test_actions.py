@@ -1,4 +1,4 @@
-"""Transformers whose products have their own formulas, which equal transformers with the matrix alone."""
+"""Transformers whose products have their own formulas equal transformers with the matrix alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One elimination for all modes, compared with separate eliminations."""
+"""One elimination for all modes equals separate eliminations."""
 
 from __future__ import annotations
 

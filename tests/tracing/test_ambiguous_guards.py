@@ -1,4 +1,4 @@
-"""Transitions from one state with the same guard and different targets, which are refused."""
+"""Transitions from one state with the same guard and different targets are refused."""
 
 import pytest
 

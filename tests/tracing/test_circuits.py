@@ -1,4 +1,4 @@
-"""Circuits, which are all elementary vectors of a space, independently of its order, scale and basis."""
+"""All elementary vectors of a space are found, independently of its order, scale and basis."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commanded motion that conflicts with a constraint, unless a servo has stiffness (Hogan 1985)."""
+"""A command against a constraint is refused, and the stiffness of a servo is the cure (Hogan 1985)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Obstacles to solving a system, all of which a single trace finds."""
+"""A single trace finds all obstacles to solving a system."""
 
 from __future__ import annotations
 

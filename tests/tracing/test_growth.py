@@ -1,4 +1,4 @@
-"""Rigidly coupled storage elements and ladders of diodes, for which work grows in proportion to their number."""
+"""Work grows in proportion to the number of rigidly coupled storage elements and of sections of a ladder of diodes."""
 
 from __future__ import annotations
 

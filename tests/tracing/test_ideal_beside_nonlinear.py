@@ -1,4 +1,4 @@
-"""Ideal elements next to nonlinear relations, with no state between them."""
+"""Ideal elements run next to nonlinear relations, with no state between them."""
 
 from __future__ import annotations
 

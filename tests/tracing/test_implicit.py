@@ -1,4 +1,4 @@
-"""Implicit equations on small graphs: constraints with a position, and loops in every form."""
+"""Implicit equations on small graphs, from constraints with a position and from loops, are solved."""
 
 from __future__ import annotations
 

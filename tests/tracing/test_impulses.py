@@ -1,4 +1,4 @@
-"""Impulses of closing constraints and collisions, compared with a projection of momenta.
+"""Impulses of closing constraints and collisions agree with a projection of momenta.
 
 Of all motions that satisfy the constraints, the motion after a plastic impact is closest in kinetic energy to the motion
 before it: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
@@ -455,7 +455,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
 
 
 def test_source_work_includes_impulses() -> None:
-    """A battery that charges a capacitor through a switch supplies e dq, half of which is stored if the capacitor was empty."""
+    """A battery that charges a capacitor through a switch supplies e dq; the part that the capacitor does not store is lost."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
     graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))
     graph.connect(node, C("c", capacitance=2.0, initial=1.0)).connect(node, R("load", 1e9))

@@ -1,4 +1,4 @@
-"""Singular but consistent modes, in which undetermined quantities have least norm."""
+"""In singular but consistent modes, undetermined quantities have least norm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jumping relations, which make an algebraic loop nonlinear although their derivatives do not show the jump."""
+"""Jumping relations make an algebraic loop nonlinear, although their derivatives do not show the jump."""
 
 from __future__ import annotations
 

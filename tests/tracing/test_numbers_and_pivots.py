@@ -1,4 +1,4 @@
-"""Values given at compilation, which do not affect pivots."""
+"""Values given at compilation do not affect pivots."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ def of_ones(parts):
 
 
 def test_numbers_whose_sums_cancel_to_rounding_choose_no_pivot():
-    """Two routes compute 1 / c - 1 / c as 1e-17 or 0, depending on rounding; the 1e-17 was once mistaken for a matrix entry
-    (E309)."""
+    """Two routes compute 1 / c - 1 / c as 1e-17 or 0, depending on rounding; the 1e-17 must not become a pivot (E309)."""
     numbers = 0.05520631197642092, 0.13237220727184984, 4.068779553327908
     agrees(PUMP, of_ones(PUMP), numbers, end=0.01)
 

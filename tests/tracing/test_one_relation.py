@@ -1,4 +1,4 @@
-"""Resistors with a single relation, which causality uses in the inverse direction."""
+"""Causality uses a single relation of a resistor in the inverse direction, too."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_linear_relation_has_readable_equations() -> None:
     assert str(state_equations(model).equations["m.p"]) == "-m.p/(2*m.inertia)"
 
 
-def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nonlinear_loops_are_found_in_one_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten loops need two traces, not eleven."""
     graph, runs = Graph("many"), []
     for k in range(10):

@@ -1,4 +1,4 @@
-"""Positions of constraints, which the compiler differentiates."""
+"""The compiler differentiates positions of constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with many digits in printed equations, which a common denominator does not enlarge."""
+"""In printed equations, a common denominator does not enlarge numbers with many digits."""
 
 from __future__ import annotations
 

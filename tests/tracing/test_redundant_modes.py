@@ -1,4 +1,4 @@
-"""Switching elements beside redundant constraints, where the motion follows one coordinate."""
+"""Beside redundant constraints, switching elements follow the motion of one coordinate."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
 
 
 def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
-    """Return two bodies held at b = sin(a) by two constraints; `unit` scales the masses."""
+    """Return the graph of two bodies held at b = sin(a) by two constraints, and the bodies' junctions; `unit` scales the
+    masses."""
     graph, at = Graph("tied"), {name: J1(f"at {name}") for name in "ab"}
     for name, mass, position, velocity in (("a", A * unit, START, SPEED), ("b", B * unit, np.sin(START), SPEED * np.cos(START))):
         graph.connect(at[name], IC(name, inertia=lambda q, mass=mass: mass, position=position, velocity=velocity))

@@ -1,4 +1,4 @@
-"""Random dependent storage elements, loops and ideal constraints, compared with the whole descriptor system N y' + M y = b.
+"""Random dependent storage elements, loops and ideal constraints agree with the whole descriptor system N y' + M y = b.
 
 The rates satisfy every row along the motion; det(s N + M) is proportional to det(s - J), so no motion is missing; and models
 refused for lack of a unique solution have det(s N + M) = 0.

@@ -1,4 +1,4 @@
-"""Parts with too many mode combinations to be solved one by one, whose message names the limit and the automata."""
+"""Parts with too many mode combinations are refused with a message that names the limit and the automata."""
 
 from __future__ import annotations
 

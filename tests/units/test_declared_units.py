@@ -1,4 +1,4 @@
-"""Models whose numbers have units, which agree with the same models in SI."""
+"""Models whose numbers have units agree with the same models in SI."""
 
 from __future__ import annotations
 

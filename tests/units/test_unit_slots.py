@@ -1,4 +1,4 @@
-"""Numbers that an element, a block or a part takes, each with an expected unit or a reason to have none."""
+"""Each number that an element, a block or a part takes has an expected unit, or a reason to have none."""
 
 from __future__ import annotations
 

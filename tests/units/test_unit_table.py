@@ -1,4 +1,4 @@
-"""Units as engineers write them, compared with SI definitions and with pint."""
+"""Units as engineers write them agree with SI definitions and with pint."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_conversions_compose(one: str, other: str) -> None:
 
 
 def test_prefixes_and_whole_symbols() -> None:
-    """A whole symbol takes precedence over a prefix: min is a minute, not a milli-inch."""
+    """A whole symbol takes precedence over a prefix, so min is a minute, not a milli-inch."""
     assert read("min").ratio == 60 and read("cd").ratio == 1 and read("ft").ratio == Fraction(3048, 10000)  # type: ignore[union-attr]
     assert read("dag").ratio == Fraction(1, 100) and read("mm2").ratio == Fraction(1, 10**6)  # type: ignore[union-attr]
     assert all(symbol.ratio > 0 for symbol in SYMBOLS.values())

@@ -65,7 +65,7 @@ def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
 
 
 def _along_ears(structure: CouplingStructure, values: np.ndarray, scales: np.ndarray) -> None:
-    """Set initial scales of strong components: one ear after another, with equally fast couplings along each ear."""
+    """Set initial scales of strong components, one ear after another, with equally fast couplings along each ear."""
     for start, begin, end in zip(structure.ear_from, structure.ear_at, structure.ear_at[1:], strict=False):
         couplings, states = values[structure.ear_couplings[begin:end]], structure.ear_states[begin:end]
         total = scales[start] / scales[states[-1]]

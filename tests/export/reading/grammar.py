@@ -111,7 +111,7 @@ class Parser:
         return node
 
     def choice(self) -> Node:
-        """Read `a [if c, else b]`."""
+        """Read `a`, or `a if c, else b`, and return its value as a function."""
         first = self.either()
         if self.next() != r"\text{ if }":
             return first

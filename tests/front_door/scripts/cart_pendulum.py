@@ -15,7 +15,7 @@ def inertia(q):
 
 
 def law(K, u, q, v):
-    """Return the force on the cart: the commanded force minus state feedback."""
+    """Return the force on the cart, which is the commanded force minus state feedback."""
     return array([u - K[:2] @ q - K[2:] @ v, 0.0])
 
 

@@ -60,7 +60,8 @@ def _frozen(graph: Graph) -> Model | None:
 
 
 def _building(statement: ast.stmt) -> list[str]:
-    """Return a statement that builds a graph, or only its calls of `connect` if it also computes."""
+    """Return a list of the statement, or of its first call of `connect` if it also computes; imports of other packages give
+    []."""
     text = ast.unparse(statement)
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))

@@ -1,4 +1,4 @@
-"""A ball dropped or rolled on a floor under each of the tested contact laws."""
+"""A ball is dropped or rolled on a floor under each of the tested contact laws."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ IMPACT, THREE_STATE = Impact(0.8), ThreeState(10.0, 100.0, 1e6)
 
 
 def rolled(law: ContactLaw, constrained: Any, tilt: float, exchanged: bool = False, **motion: Any) -> Result:
-    """Return a ball that falls on a slope of this angle; the slope's x axis points downhill."""
+    """Return the run of a ball that falls on a slope with the angle `tilt`; the slope's x axis points downhill."""
     graph, floor = Graph("roll"), ground("floor", surface=plane())
     gravity = (G * np.sin(tilt), 0.0, -G * np.cos(tilt))
     rolling = ball(position=(0.0, 0.0, RADIUS + 0.05), gravity=gravity, **motion)

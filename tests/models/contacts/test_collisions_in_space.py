@@ -82,7 +82,7 @@ def test_a_ball_falls_straight_into_a_wedge(first):
 
 
 def test_a_ball_with_spin_bounces_and_rolls_in_space():
-    """Friction removes 2/7 of the initial speed of the lowest point, as for a sliding sphere."""
+    """The centre loses 2/7 of the initial velocity of the lowest point, as for a sliding sphere."""
     graph, v, w = Graph("drop"), np.array([0.5, -0.2]), np.array([3.0, -30.0])
     floor = ground("floor", surface=plane(5.0))
     part = ball("ball", (0.0, 0.0, RADIUS + 0.3), velocity=(*v, 0.0), angular_velocity=(*w, 0.0), gravity=(0.0, 0.0, -9.81))

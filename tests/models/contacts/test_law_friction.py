@@ -20,7 +20,7 @@ LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """The ball rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has reduced the slip to zero."""
+    """The ball rolls when 7/2 mu times the normal impulse per mass, g t + h' + v0, equals the initial slip."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED
@@ -71,8 +71,7 @@ def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
     assert (run["touch.friction.mode"][-1] == 0.0) == (not slips)
 
 
-def test_laws_with_friction_stand_for_each_other() -> None:
-    """Under each law, a ball that sticks to a slope has the same margin of mu N before it slips."""
+def test_contact_laws_have_the_same_margin_before_slip() -> None:
     stiff = {"normal_stiffness": 1e6, "normal_damping": 1e3, "tangential_stiffness": 1e6, "tangential_damping": 1e3}
     tilt, left = 0.3, []
     for law in (Compliant(**stiff, friction=0.3), Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):
@@ -96,8 +95,8 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     ("law", "height"),
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
-def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """The ball rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
+def test_a_sliding_ball_begins_to_roll(law: ContactLaw, height: float) -> None:
+    """A ball that slides at the speed v with friction mu rolls after 2 v / (7 mu g), even if ever smaller bounces come first."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9

@@ -36,7 +36,7 @@ def rebound(law: ContactLaw, speed: float = 1.3) -> float:
 
 @pytest.mark.parametrize("w0", [0.1, 1.0, 5.0])
 def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
-    """With Lambert's W and w0 = -c |v0| / k, e = (1 + W0(-exp(w0 + ln(1 - w0) - 1))) / |w0|."""
+    """With Lambert's W and w0 = c |v0| / k, e = (1 + W0(-exp(ln(1 + w0) - w0 - 1))) / w0."""
     k, speed = 1e5, 1.3
     exact = (1.0 + lambertw(-np.exp(-w0 + np.log(1.0 + w0) - 1.0)).real) / w0
     assert rebound(Viscoelastic(k, w0 * k / speed), speed) == pytest.approx(exact, rel=1e-10)

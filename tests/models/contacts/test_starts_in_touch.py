@@ -49,7 +49,7 @@ def test_a_ball_that_touches_stays(up, restitution):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP[1:], (0.5, 1.0, 0.0), strict=True)])
 def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
-    """The ball rolls after 2 v / (7 mu g), with 5/7 of its speed."""
+    """A ball that slides at the speed v with friction mu rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, velocity = 0.2, np.cross(up, [0.3, 1.0, 0.2])
     speed = np.linalg.norm(velocity)
     run = simulate(on_a_floor(up, Impact(restitution, friction=mu), velocity), 0.5, progress=False)
@@ -83,7 +83,7 @@ def rod(mu, yaw, end=1e-6, half=0.5):
     return graph
 
 
-def pressing(mu):
+def normal_force_of_rod(mu):
     """Return the normal force of the rod, G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
     return G / (1.6 - 1.2 * mu)
 
@@ -93,7 +93,7 @@ def test_the_rod_of_painleve_in_space(yaw):
     """Above mu = 4/3 the closed form is not finite, and the run fails."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
-        run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)
+        run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), normal_force_of_rod(mu)
         assert run.ok, run.failure
         assert len(run.events) < 8 and run["touch.normal force"][0] == pytest.approx(force, rel=1e-4)
     with pytest.warns(RunEndedWarning, match="E324"):

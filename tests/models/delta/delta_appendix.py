@@ -41,7 +41,7 @@ def gravity_torque(phi: Any, p: DeltaParameters) -> np.ndarray:
 
 
 def coriolis_vectors(phi: Any, p: DeltaParameters) -> tuple[np.ndarray, ...]:
-    """Return the vectors c1 ... c6, (3,), kg m^2, of the appendix: factors of v1^2, v2^2, v3^2, v1 v2, v2 v3 and v1 v3."""
+    """Return the vectors c1 ... c6, (3,), kg m^2, of the appendix, the factors of v1^2, v2^2, v3^2, v1 v2, v2 v3 and v1 v3."""
     (s1, s2, s3), (c1, c2, c3) = (
         (np.sin(phi[0]), np.sin(phi[1]), np.sin(phi[2])),
         (np.cos(phi[0]), np.cos(phi[1]), np.cos(phi[2])),

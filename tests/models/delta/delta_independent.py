@@ -192,7 +192,7 @@ def assemble(p: dict[str, float], y: Any, depth: float | None = None) -> np.ndar
 
 
 def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
-    """Return the motor torques (3,) that hold the robot at closed angles q: [B H^T] [u; lam] = G."""
+    """Return the motor torques (3,) that hold the robot at closed angles q, from [B H^T] [u; lam] = G."""
     B = np.zeros((9, 3))
     B[[0, 3, 6], [0, 1, 2]] = 1.0
     G = np.concatenate([arm_terms(p, q[3 * a : 3 * a + 3], np.zeros(3))[2] for a in range(3)])

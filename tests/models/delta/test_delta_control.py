@@ -78,7 +78,8 @@ def test_linearisation_is_exact_off_the_constraint() -> None:
 
 
 def test_wrong_model_leaves_the_static_error_of_its_gravity() -> None:
-    """At rest, kp e = Lambda^-1 J^-T (G - G_m), where J, Lambda and G_m belong to the controller's model."""
+    """At rest, kp e = Lambda^-1 J^-T (G - G_m) with the robot's gravity torque G; J, Lambda and G_m belong to the controller's
+    model."""
     control = task_control(FIT, hold(HOME, 1.0), kp=400.0, kd=40.0)
     robot = DeltaRobot(FIT)
     graph = robot.graph(robot.inverse_kinematics(HOME), signals=control.torque)

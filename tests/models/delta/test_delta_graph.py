@@ -139,7 +139,7 @@ def turned(degrees: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("axes", [(0.0, 180.0), (0.0, 90.0, 180.0, 270.0)], ids=["two arms", "four arms"])
-def test_another_number_of_arms_is_a_longer_list(axes):
+def test_robots_with_other_numbers_of_arms_conserve_energy(axes):
     """The run ends before all four equal arms are stretched, where their constraints become dependent."""
     p = replace(SETS["fit"], DAMPING=0.0)
     phi = DeltaRobot(p).forward_kinematics((0.3,) * 3).q[:3]

@@ -38,7 +38,7 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` reproduces Bortoff's poles (2018, fig. 5) as closely as a real robot's parameters allow."""
+    """The poles are those of Bortoff 2018, fig. 5."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)

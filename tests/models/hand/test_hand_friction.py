@@ -9,7 +9,7 @@ from screwbond.models.hand import HandRun, study
 from tests.models.hand.hand_runs import again, main_run, slippery_run
 
 
-def told(run: HandRun) -> list[tuple[str, str]]:
+def external_events(run: HandRun) -> list[tuple[str, str]]:
     return [(event["kind"], event["where"]) for event in run.events() if not event["internal"]]
 
 
@@ -25,7 +25,7 @@ def slippery() -> HandRun:
 
 def test_nothing_slips_with_enough_friction(unlimited: HandRun, slippery: HandRun) -> None:
     run = again(slippery, friction=0.5)
-    assert told(run) == [] and not run.trajectory["slipping"].any()
+    assert external_events(run) == [] and not run.trajectory["slipping"].any()
     for name, tolerance in (("object", 1e-11), ("virtual", 1e-11), ("joints", 1e-9), ("forces", 1e-7)):
         assert np.max(np.abs(run.trajectory[name] - unlimited.trajectory[name])) < tolerance
     left = 0.5 * unlimited.trajectory["normal"] - unlimited.trajectory["tangential"]
@@ -47,7 +47,7 @@ def test_slips_where_the_unlimited_ratio_passes_the_limit(unlimited: HandRun, sl
 
 def test_the_run_continues_after_the_object_is_lost(slippery: HandRun) -> None:
     """Once one contact slips, the other two cannot carry its share of the load."""
-    kinds = told(slippery)
+    kinds = external_events(slippery)
     assert [kind for kind, _ in kinds[:3]] == ["slip"] * 3 and ("object lost", "grasp") in kinds
     assert {where for kind, where in kinds if kind == "contact off"} == {"contact 0", "contact 1", "contact 2"}
     lost = slippery.time_of_loss()
@@ -95,5 +95,5 @@ def test_switching_times_converge_with_the_tolerance(slippery: HandRun) -> None:
 
 
 def test_sticks_again_when_the_reference_pauses(slippery: HandRun) -> None:
-    kinds = [kind for kind, _ in told(again(slippery, friction=0.03))]
+    kinds = [kind for kind, _ in external_events(again(slippery, friction=0.03))]
     assert "stick" in kinds and "object lost" in kinds and kinds.index("slip") < kinds.index("stick")

@@ -129,7 +129,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
-    """The polynomial follows from 1 = k1 C1 P1 + k2 C2 P2 in two angles."""
+    """The poles are eigenvalues of Lagrange's equations in the angles of maze and ball, with two compensators."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([

@@ -1,4 +1,4 @@
-"""The command `screwbond maze`, and its files and pictures."""
+"""The command `screwbond maze` writes its files and pictures."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def test_all_problems_name_the_line_of_their_card() -> None:
 
 
 def test_parameters_that_name_two_others_are_computed_once() -> None:
-    """Each parameter is the sum of the next two: without a cache, 50 parameters take 1e10 evaluations."""
+    """Each parameter is the sum of the next two, so without a cache 50 parameters would take 1e10 evaluations."""
     texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
     model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
     assert model.elements["r1"].parameters["resistance"].value == 12586269025.0

@@ -68,7 +68,7 @@ def circuit(tmp_path):
 
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("span", [4e-3, 8e-3, 20e-3])
-def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method):
+def test_a_diode_opened_by_a_source_sets_no_scale(circuit, span, method):
     """Each span of the run gives another first step size."""
     result = circuit(DOUBLER).simulate(span, samples=1e-3, rtol=1e-9, method=method)
     assert result.ok and abs(result["node out.effort"][4] / DOUBLED - 1.0) < 1e-7
@@ -83,7 +83,7 @@ def test_a_pulse_soon_after_the_start_is_not_missed(circuit, delay, method):
     assert result.ok and -4.3790 < result["node b.effort"][-1] < -4.3767
 
 
-def test_a_guess_of_a_loop_has_the_size_that_the_loop_lets_it_have(circuit):
+def test_the_guess_of_a_loop_has_the_scale_of_the_loop(circuit):
     """While the coil's current is zero, only 1 Mohm appears to load the node."""
     result = circuit(BOOST).simulate(0.5e-3, samples=[0.5e-3], rtol=1e-9, method="rodas5p")
     assert result.ok and result.statistics.rounding.steps == 0

@@ -35,7 +35,7 @@ def test_diode(voltage) -> None:
 
 @checks("electrical.zener")
 def test_zener_clamps_in_reverse() -> None:
-    """At 0.7 A the voltage is Bv = 5.1 V; at a current i it is higher by 0.74 x 0.04 ln(i / 0.7)."""
+    """At 0.7 A the voltage is Bv = 5.1 V; at a current i the voltage is higher by 0.74 x 0.04 ln(i / 0.7)."""
     (v,) = final(fed(-12.0, 10.0, e.zener("z")), "node.effort")
     current = (12.0 + v) / 10.0
     assert v == pytest.approx(-5.1 - 0.74 * 0.04 * np.log(current / 0.7), rel=1e-6)
@@ -80,7 +80,7 @@ def test_saturating_inductor() -> None:
     assert 0.25 * i + 1.75 * 0.5 * np.arctan(i / 0.5) == pytest.approx(-6.0, rel=1e-9)
 
 
-def through(part, load: float, frequency: float = 50.0) -> complex:
+def load_current(part, load: float, frequency: float = 50.0) -> complex:
     """Return the complex amplitude of the load current at the second port, with 1 V sin(w t) at the first."""
     graph, w = Graph("g"), 2 * np.pi * frequency
     graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
@@ -109,7 +109,7 @@ def test_transformer_is_its_equivalent_circuit() -> None:
     second = 0.5 + s * 1e-3 + load
     field = s * 0.02 * second / (s * 0.02 + second)
     voltage = 4 * field / (1.0 + s * 5e-3 + 4 * field) / 2.0
-    assert through(part, load) == pytest.approx(voltage / second, rel=1e-4)
+    assert load_current(part, load) == pytest.approx(voltage / second, rel=1e-4)
 
 
 @checks("electrical.line_of_sections")
@@ -118,7 +118,7 @@ def test_a_line_is_a_chain_of_sections() -> None:
     s, load = 2j * np.pi * 50, 10.0
     z, y = (4.0 + s * 0.02) / 4, (1e-2 + s * 1e-4) / 4
     voltage = (np.linalg.matrix_power([[1 + z * y, z], [y, 1]], 4) @ [load, 1.0])[0]
-    assert through(e.line_of_sections("l", 4.0, 0.02, 1e-2, 1e-4, sections=4), load) == pytest.approx(1 / voltage, rel=1e-4)
+    assert load_current(e.line_of_sections("l", 4.0, 0.02, 1e-2, 1e-4, sections=4), load) == pytest.approx(1 / voltage, rel=1e-4)
 
 
 @checks("electrical.coupled_coils")
@@ -139,7 +139,7 @@ LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3
 @checks("electrical.lossless_line")
 @pytest.mark.parametrize("end", LOADS)
 def test_lossless_line_reflects_a_step(end) -> None:
-    """A step of 1 V enters through 25 ohm, and each end reflects (R - Z) / (R + Z) of it, one delay later."""
+    """A step of 1 V enters through 25 ohm, and each end reflects the fraction (R - Z) / (R + Z), one delay later."""
     (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
     graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
     graph.add(signals.step("u", 0.45e-6))

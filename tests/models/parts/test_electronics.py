@@ -97,7 +97,7 @@ def test_a_comparator_switches_where_its_inputs_differ_by_its_hysteresis() -> No
 @checks("electronics.limited_op_amp")
 @pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "rodas5p"])
 def test_a_limited_op_amp_triggers(method) -> None:
-    """A Schmitt trigger switches where the amplifier leaves its limit: u / r1 + v_o / r2 = (v_o / A) (1 / r1 + 1 / r2)."""
+    """A Schmitt trigger switches where the amplifier leaves its limit, at u / r1 + v_o / r2 = (v_o / A) (1 / r1 + 1 / r2)."""
     graph, amplifier = Graph("trigger"), t.limited_op_amp("A", 1e3, high=10.0)
     plus, out, source = J0("plus"), J0("out"), Se("u", lambda t: 5 * cos(2 * np.pi * t), signals="time")
     graph.between(None, plus, source, R("r1", 1e3)).between(plus, out, R("r2", 1e4)).connect(plus, amplifier.port("plus"))

@@ -90,7 +90,7 @@ def test_line_takes_its_time() -> None:
 
 @checks("hydraulic.tank")
 def test_tank_runs_out_by_torricelli() -> None:
-    """The square root of the level falls linearly: A dh/dt = -a sqrt(2 g h)."""
+    """The square root of the level falls linearly, since A dh/dt = -a sqrt(2 g h)."""
     graph, node, a = Graph("g"), J0("node", domain="hydraulic"), 1e-3
     graph.between(node, None, h.tank("t", initial=2.0)).between(node, None, h.orifice("o", K=a * np.sqrt(2 / 1000), p0=1e-3))
     fallen = (np.sqrt(2.0) - a * np.sqrt(2 * 9.81) / 2 * 200.0) ** 2
@@ -121,7 +121,7 @@ def test_pump() -> None:
 @checks("hydraulic.hydraulic_motor")
 @pytest.mark.parametrize("cf", [0.0, 0.1])
 def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
-    """The torque is D p (1 - cf) - b w, which equals the pump's if cf = 0."""
+    """The torque is D p (1 - cf) - b w."""
     for load, speed in ((10.0 * (1 - cf) - 0.01 * 50.0, 50.0), (9.5, 0.0 if cf else 50.0)):
         graph, motor = Graph("g"), h.hydraulic_motor("m", b=0.01, cf=cf)
         graph.connect(Se("supply", 1e7), motor.port("outlet")).connect(motor.port("inlet"), Se("reservoir", 0.0))

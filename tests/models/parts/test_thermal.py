@@ -27,7 +27,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The temperature difference decays at the rate 2 G / C, and each body's entropy is c ln(T / T0)."""
+    """The temperature difference decays at the rate 2 G / c, and each body's entropy is c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
@@ -81,7 +81,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """At 20 W a body of 100 J/K warms by a fifth of a kelvin per second; no heat is counted twice."""
+    """A heater of 20 W warms a body of 100 J/K by a fifth of a kelvin per second; no heat is counted twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))
@@ -92,7 +92,8 @@ def test_a_resistor_warms_a_body() -> None:
 
 @pytest.mark.parametrize("opening", [0.5, -1.0])
 def test_valves_warm_the_oil(opening) -> None:
-    """Each land, under the full pressure, heats the body with K x p^1.5."""
+    """At a pressure drop p the heat is K x p^1.5; the orifice has the supply pressure, and each of the two open lands in series
+    half of it."""
     graph, oil = Graph("valves"), J0("oil", domain="thermal")
     high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
     valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)

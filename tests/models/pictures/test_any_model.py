@@ -1,4 +1,4 @@
-"""Scenes of models without pictures of their own, whose contents follow from the result alone."""
+"""Scenes of models without pictures of their own follow from the result alone."""
 
 from __future__ import annotations
 

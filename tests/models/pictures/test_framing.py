@@ -1,4 +1,4 @@
-"""Camera frames, arrow lengths and label positions, compared with scenes whose positions and forces are known."""
+"""Camera frames, arrow lengths and label positions suit scenes whose positions and forces are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Legibility of pages on a desktop and on a phone, with letters of at least 9 px and no overlapping labels."""
+"""Pages are legible on a desktop and on a phone, with letters of at least 9 px and no overlapping labels."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ PURPLE = """(() => { render(); const [w, h] = [canvas.width, canvas.height], dat
 @pytest.mark.thorough
 @needs_chromium
 def test_forces_on_a_small_body_are_visible(window: Browser, tmp_path: Path) -> None:
-    """In a view of the whole way as in a view that follows the body, where the arrows stay in the pane."""
+    """The arrows are in the pane both in a view of the whole way and in a view that follows the body."""
     t, lift = np.linspace(0.0, 1.0, 11), np.tile([0.0, 0.0, 2.0], (11, 1))
     way = np.outer(t, [1.0, 0.5, 2.0])
     forces = tuple(Force(way + at, lift) for at in ([0.1, 0, 0.05], [-0.1, 0, 0.05], [0, 0.1, 0.05], [0, -0.1, 0.05]))

@@ -1,4 +1,4 @@
-"""Pages of models of many kinds in a wide browser and on a phone."""
+"""Pages of models of many kinds work in a wide browser and on a phone."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
         assert v[here].min() == pytest.approx(before[k], abs=2e-2) and v[here].max() == pytest.approx(after[k], abs=2e-2)
 
 
-def test_fast_switching_keeps_its_band() -> None:
+def test_pages_show_the_ripple_of_fast_switching() -> None:
     """A converter has four events in each of 600 periods; in each period its current has a ripple of V D / (f L)."""
     result = result_of(made("boost converter"))
     made_page = page_of("boost converter")
@@ -279,7 +279,7 @@ def test_fast_switching_keeps_its_band() -> None:
 
 
 @needs_chromium
-def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
+def test_pages_show_no_minus_zero(window: Browser, tmp_path: Path) -> None:
     """A component that is only rounding error compared with the others also appears as 0."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
@@ -374,7 +374,6 @@ def _brightness(window: Browser) -> float:
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """A capacitor is charged in runs of a nanosecond, of a month, of a second after eleven days and of two samples."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

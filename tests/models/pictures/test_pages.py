@@ -1,4 +1,4 @@
-"""Pages of results of any kind, and what a browser shows of them."""
+"""Pages of results of any kind show their quantities in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of results: the record from which they are made, what they must contain, and their files."""
+"""Pictures of results have the required contents, and are written as whole files."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Scenes of planar bodies, with plates, contacts and grounds where the result puts them."""
+"""In scenes of planar bodies, plates, contacts and grounds are where the result puts them."""
 
 from __future__ import annotations
 

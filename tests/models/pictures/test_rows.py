@@ -1,4 +1,4 @@
-"""Rows of a run that a page keeps, which include every peak and both sides of every event."""
+"""The rows of a run that a page keeps include every peak and both sides of every event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names in pictures, which visible items have and hidden items lack."""
+"""In pictures, visible items have names and hidden items do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collision shapes as closed meshes of the correct volume, visible from outside."""
+"""Collision shapes become closed meshes of the correct volume, visible from outside."""
 
 import itertools
 

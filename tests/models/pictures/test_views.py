@@ -1,4 +1,4 @@
-"""Views of a result in three dimensions that move with time."""
+"""Views of a result in three dimensions move with time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Robots from MJCF compared with stored results of MuJoCo 4.0, and with MuJoCo itself where it is installed."""
+"""Robots from MJCF agree with stored results of MuJoCo 4.0, and with MuJoCo itself where it is installed."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_pictures_show_groups_or_shapes_that_collide(tmp_path: Path) -> None:
     assert seen.visuals[1].colour == "#ff0000"
 
 
-def test_a_run_keeps_energy_with_spring_and_armature(tmp_path: Path) -> None:
+def test_a_run_with_spring_and_armature_agrees_with_mujoco(tmp_path: Path) -> None:
     """The run agrees with stored results of MuJoCo's Runge-Kutta method at a step size of 0.1 ms."""
     tree = read(tmp_path, limits=False).tree
     graph = chain_graph(tree, gravity=(0, 0, -9.81), position=Q, velocity=V)

@@ -1,4 +1,4 @@
-"""Public robots: mass matrix, Coriolis forces, gravity forces, inverse dynamics and Jacobians agree with Pinocchio to 1e-12."""
+"""For public robots, mass matrix, forces, inverse dynamics and Jacobians agree with Pinocchio to 1e-12."""
 
 from __future__ import annotations
 
@@ -132,7 +132,6 @@ def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
 
 
 def test_a_graph_accelerates_as_pinocchio_says() -> None:
-    """The robot is a hand with sixteen joints and damping."""
     path = public_urdf("allegro_left_hand.urdf")
     robot, rng = read_urdf(path, meshes=False), np.random.default_rng(11)
     n = robot.tree.freedoms
@@ -148,7 +147,6 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """About seventy files are read or refused."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50

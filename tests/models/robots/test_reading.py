@@ -1,4 +1,4 @@
-"""Robots from URDF compared with matrices written by hand."""
+"""Robots from URDF agree with matrices written by hand."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_a_base_that_floats() -> None:
     assert np.allclose(M[3:6, 3:6], 1.0 * np.eye(3), rtol=0, atol=1e-14)  # 0.8 + 0.1 + 2 * 0.05 kg
 
 
-def test_a_robot_that_floats_falls_as_one_whatever_its_joints_do() -> None:
+def test_the_centre_of_mass_of_a_floating_robot_falls_freely() -> None:
     """The robot's centre of mass falls by g t^2 / 2, and its energy is constant."""
     robot = read_urdf(DATA / "two_links.urdf", base="upper", floating=True, limits=False)
     tree, g, t_end = robot.tree, 9.81, 0.5

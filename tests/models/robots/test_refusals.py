@@ -1,4 +1,4 @@
-"""Bad URDF files, each of which is refused with a code, a line and advice that works."""
+"""Each bad URDF file is refused with a code, a line and advice that works."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
-    """A massless body that carries other bodies forms a universal joint; at the end of the chain it moves no mass."""
+    """A massless body that carries other bodies forms a universal joint; dynamics are refused if no mass moves with a joint."""
     gone = re.sub(r'(<link name="upper">\s*)<inertial>.*?</inertial>', r"\1", GOOD, count=1, flags=re.DOTALL)
     (tmp_path / "universal.urdf").write_text(gone)
     upper = read_urdf(tmp_path / "universal.urdf").tree.links[1]

@@ -1,4 +1,4 @@
-"""Pictures of robots, with meshes compared with closed-form volumes and sizes."""
+"""Pictures of robots have meshes with the volumes and sizes of closed forms."""
 
 from __future__ import annotations
 

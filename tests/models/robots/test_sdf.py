@@ -1,4 +1,4 @@
-"""Robots from SDF, compared with trees built by hand for random models."""
+"""Robots from SDF agree with trees built by hand for random models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF files as people publish them, each of which is read as its author intended.
+"""URDF files as people publish them are read as their authors intended.
 
 The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre at 0.2 m.
 """
@@ -128,7 +128,6 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
 
 
 def test_faulty_visuals_only_warn(tmp_path: Path) -> None:
-    """A point is invisible, so a picture without any visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
         assert point.visuals == ()

@@ -1,4 +1,4 @@
-"""SBML networks compared with SciPy, and their bonds where detailed balance is satisfied."""
+"""SBML networks agree with SciPy, and have bonds where detailed balance is satisfied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Artefacts of a command, all of which or only the named ones are written."""
+"""A command writes all of its artefacts, or only the named ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study in one file outside the package, which has all features of other studies once it is registered."""
+"""A study in one file outside the package has all features of other studies once it is registered."""
 
 from __future__ import annotations
 

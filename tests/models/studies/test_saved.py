@@ -1,4 +1,4 @@
-"""Commands for saved model files: run with changes, and show."""
+"""Commands run saved model files with changes, and show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Commands `screwbond examples` and `screwbond --version`, and the files that an installation has outside the packages."""
+"""The commands `screwbond examples` and `screwbond --version` work, and an installation contains the files outside the
+packages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Completeness of the tables of kinds; the test named after a table fails if a kind is missing there."""
+"""Tables of kinds are complete; the test named after a table fails if a kind is missing there."""
 
 from __future__ import annotations
 

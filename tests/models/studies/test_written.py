@@ -1,4 +1,4 @@
-"""Commands for hand-written model files: run, show, run again when the file changes, and export."""
+"""Commands run, show and export hand-written model files, and run a file again when it changes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
 
 
 def broken(content: bytes) -> list[bytes | None]:
-    """Leave a file as an editor may leave it briefly, then whole again; None stands for a missing file."""
+    """Return contents of a file as an editor may briefly leave them, then the whole content; None stands for a missing file."""
     return [b"", content[: len(content) // 2], b"\xff\xfe\x00", None, content]
 
 

@@ -1,4 +1,4 @@
-"""Command `screwbond sweep`, which writes a store and a table from files and keeps finished runs after an error."""
+"""The command `screwbond sweep` writes a store and a table from files, and keeps finished runs after an error."""
 
 from __future__ import annotations
 

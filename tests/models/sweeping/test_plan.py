@@ -1,4 +1,4 @@
-"""Sweep plans in files, all of whose errors are reported with path and line."""
+"""Sweep plans are read from files, and all their errors are reported with path and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hand-written C code of the hand, compared with the independent equations at random states in all charts."""
+"""Hand-written C code of the hand agrees with the independent equations at random states in all charts."""
 
 from __future__ import annotations
 

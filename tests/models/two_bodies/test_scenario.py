@@ -1,4 +1,4 @@
-"""Scenario files, all of whose errors are reported together, each with a path, a file and a line."""
+"""All errors of a scenario file are reported together, each with a path, a file and a line."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Hand-written C code of two eggs, which computes the same function as the contact, so their run times are comparable."""
+"""Hand-written C code of two eggs computes the same function as the contact, so their run times are comparable."""
 
 from __future__ import annotations
 
