@@ -1,6 +1,7 @@
 """Time to build and compile in fresh processes, without imports, and the time of `import bondgraph`.
 
-`python -m benchmarks.cold_start worker NAME` is such a process and prints its times as JSON.
+`python -m benchmarks.cold_start NAME` is such a process: it reads the modules to import first, a JSON list, from its standard
+input, and prints its times as JSON.
 """
 
 from __future__ import annotations

@@ -183,10 +183,10 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
                 call()
                 seconds[name][k] = (time.process_time() - begin) / inner
     events = len(run.events)
-    told = {name: 1e6 * median(values) / events for name, values in seconds.items()}
+    microseconds = {name: 1e6 * median(values) / events for name, values in seconds.items()}
     ratios = {f"{name} / C": ratio(seconds[name], seconds["C"]) for name in WAYS}
     counted = {"events": events, "events in C": int(counts[0]), "handed back": run.statistics.events_in_python}
-    return {**told, **ratios, **counted, "whole run": 1e3 * median(seconds["simulate"])}
+    return {**microseconds, **ratios, **counted, "whole run": 1e3 * median(seconds["simulate"])}
 
 
 def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, counts: np.ndarray) -> None:

@@ -92,13 +92,13 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
     equal = np.array([here.x[k].tobytes() == there.x[k].tobytes() for k in range(COMPARED)])
     equal &= (here.steps == there.steps) & (here.events == there.events)
     equal &= np.array([here["kept"][k].tobytes() == there["kept"][k].tobytes() for k in range(COMPARED)])
-    some = blocks(max(COMPARED, runs // 20))
+    timed_on_cores = blocks(max(COMPARED, runs // 20))
     return {
         "runs": runs,
         "same bits": int(np.count_nonzero(equal)),
         "handed back": int(np.count_nonzero(there.device == "cpu")),
         "gpu": runs / seconds_of(lambda: prepared.run_many(*many, keep, device="cuda"), rounds),
-        "cores": len(some[0]) / seconds_of(lambda: prepared.run_many(*some, keep), rounds),
+        "cores": len(timed_on_cores[0]) / seconds_of(lambda: prepared.run_many(*timed_on_cores, keep), rounds),
     }
 
 
@@ -173,11 +173,11 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
 
 def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
     found, absent = dict[str, Any](), list[str]()
-    asked = {
+    programs = {
         "diffrax, oscillator": lambda: diffrax_peer(runs, rounds),
         "MuJoCo Warp, delta robot 1 s": lambda: warp_peer(max(runs // 100, 1), rounds),
     }
-    for name, measured in asked.items():
+    for name, measured in programs.items():
         try:
             found[name] = measured()
         except Missing as reason:

@@ -57,7 +57,7 @@ class Scene:
 
     @property
     def inertia(self) -> float:
-        """Return the moment of inertia of a body, equal about all its axes, kg m^2."""
+        """Moment of inertia of a body, equal about all its axes, kg m^2."""
         return EDGE**2 / 6.0 if self.boxes else 0.4 * RADIUS**2
 
     @property
@@ -139,7 +139,7 @@ def hopper(count: int = 5000) -> Scene:
 def graph(scene: Scene) -> Graph:
     walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
     plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
-    held = ground("ground", shape=[*walls, *plates])
+    fixed_body = ground("ground", shape=[*walls, *plates])
     bodies = [
         rigid_body(
             f"body {k}",
@@ -154,7 +154,7 @@ def graph(scene: Scene) -> Graph:
     ]
     return collisions(
         Graph(scene.title),
-        [held, *bodies],
+        [fixed_body, *bodies],
         friction=FRICTION,
         rolling_friction=scene.rolling,
         spinning_friction=scene.rolling,

@@ -196,15 +196,15 @@ def double_pendulums(count: int) -> Graph:
     graph, base = Graph("double pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
-        held, frame = base, _shifted(0.5 * k, 0.0)
+        carrier, frame = base, _shifted(0.5 * k, 0.0)
         for part in range(2):
             place, inertia = (0.5 * k, 0.3 + 0.6 * part, 0.0), (0.1, 0.1, 0.01)
             body = rigid_body(f"bob {k} {part}", mass=1.0 + 0.01 * k, inertia=inertia, position=place, gravity=(0.0, 0.0, -9.81))
             graph.add(body)
             hinge = joints.revolute(axis=(1, 0, 0))
             tie = joint_graph(f"hinge {k} {part}", hinge, frame_a=frame, frame_b=_shifted(0.0, -0.3))
-            attach_joint(graph, tie, held, body)
-            held, frame = body, _shifted(0.0, 0.3)
+            attach_joint(graph, tie, carrier, body)
+            carrier, frame = body, _shifted(0.0, 0.3)
     return graph
 
 

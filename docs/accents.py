@@ -69,16 +69,16 @@ def _indexed(node: ElementTree.Element) -> ElementTree.Element:
     letter, index, accent = node
     over = ElementTree.Element(_tag("mover"), accent="true")
     over.extend([letter, accent])
-    return _beside("msub", [over, index], node)
+    return _with_parts("msub", [over, index], node)
 
 
 def _raised(node: ElementTree.Element) -> ElementTree.Element:
     if node.tag != _tag("msup") or node[0].tag != _tag("msub"):
         return node
-    return _beside("msubsup", [*node[0], node[1]], node)
+    return _with_parts("msubsup", [*node[0], node[1]], node)
 
 
-def _beside(name: str, parts: list[ElementTree.Element], before: ElementTree.Element) -> ElementTree.Element:
+def _with_parts(name: str, parts: list[ElementTree.Element], before: ElementTree.Element) -> ElementTree.Element:
     node = ElementTree.Element(_tag(name))
     node.extend(parts)
     node.tail = before.tail

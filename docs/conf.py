@@ -115,7 +115,7 @@ def titles(env: Any) -> dict[str, nodes.Element]:
     return found
 
 
-beside_errors: list[str] = []
+errors_sidebar: list[str] = []
 """Sidebar with all pages, shared by the pages of errors."""
 furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
 
@@ -124,22 +124,22 @@ def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: 
     """List pages in the sidebar by their titles only, because copying all headings took a fifth of the build time."""
     made = context["toctree"]
 
-    def of_titles(**options: Any) -> str:
+    def toctree_of_titles(**options: Any) -> str:
         if not options.get("titles_only"):
             return made(**options)
         of_error = page.startswith("errors/")
-        if of_error and beside_errors:
-            return beside_errors[0]
+        if of_error and errors_sidebar:
+            return errors_sidebar[0]
         whole, app.env.tocs = app.env.tocs, titles(app.env)
         try:
             found: str = made(**options)
         finally:
             app.env.tocs = whole
         if of_error:
-            beside_errors.append(found)
+            errors_sidebar.append(found)
         return found
 
-    context["toctree"] = of_titles
+    context["toctree"] = toctree_of_titles
 
 
 def mathml(node: nodes.Node, as_block: bool = False) -> str:

@@ -62,8 +62,8 @@ def _items(lines: list[str]) -> list[str]:
             items.append(("", [line.strip()]))
     shown: list[str] = []
     for name, meaning in items:
-        told = inline("\n".join(meaning)).splitlines()
-        shown += [f"``{name}``", *(f"    {line}" for line in told)] if name else [*told, ""]
+        text_lines = inline("\n".join(meaning)).splitlines()
+        shown += [f"``{name}``", *(f"    {line}" for line in text_lines)] if name else [*text_lines, ""]
     return shown
 
 
@@ -74,7 +74,7 @@ def inline(text: str) -> str:
     for found in QUOTED.finditer(text):
         before, after = text[end : found.start()], text[found.end() : found.end() + 1]
         literal = f"``{' '.join(found[2].split())}``"
-        apart = ["\\ " if before[-1:].strip() else "", "\\ " if after.strip() and after not in CLOSING else ""]
-        parts += [SPECIAL.sub(r"\\\1", before), apart[0], literal, apart[1]]
+        separators = ["\\ " if before[-1:].strip() else "", "\\ " if after.strip() and after not in CLOSING else ""]
+        parts += [SPECIAL.sub(r"\\\1", before), separators[0], literal, separators[1]]
         end = found.end()
     return "".join([*parts, SPECIAL.sub(r"\\\1", text[end:])])

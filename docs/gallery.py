@@ -112,7 +112,7 @@ def _delta_soft_touch(path: Path) -> None:
 
 
 @cache
-def _struck() -> ImpactStudy:
+def _impact_study() -> ImpactStudy:
     from screwbond.models.impact import study_impact
 
     return study_impact()
@@ -122,7 +122,7 @@ def _impact(figure: str) -> Callable[[Path], None]:
     def draw(path: Path) -> None:
         from screwbond.models.impact.figures import FIGURES
 
-        FIGURES[figure](_struck(), path)
+        FIGURES[figure](_impact_study(), path)
 
     return draw
 
@@ -130,7 +130,7 @@ def _impact(figure: str) -> Callable[[Path], None]:
 def _impact_arm(path: Path) -> None:
     from screwbond.models.impact.figures import plot_arm
 
-    plot_arm(_struck(), path)
+    plot_arm(_impact_study(), path)
 
 
 def _impact_graph(path: Path) -> None:
@@ -146,7 +146,7 @@ def _impact_graph(path: Path) -> None:
 
 
 @cache
-def _moved() -> HandRun:
+def _hand_run() -> HandRun:
     from screwbond.models.hand import run_hand
 
     return run_hand("main", progress=False)
@@ -155,13 +155,13 @@ def _moved() -> HandRun:
 def _hand_figure6(path: Path) -> None:
     from screwbond.models.hand.pictures import figure6
 
-    figure6(_moved(), path)
+    figure6(_hand_run(), path)
 
 
 def _hand_figure7(path: Path) -> None:
     from screwbond.models.hand.pictures import figure7
 
-    figure7(_moved(), path)
+    figure7(_hand_run(), path)
 
 
 def _maze(path: Path) -> None:

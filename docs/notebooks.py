@@ -46,9 +46,8 @@ __import__("matplotlib").rcdefaults()
 
 
 def executed(path: Path, kernel: Any = None) -> Any:
-    """Return a notebook after a run of all its cells in an empty folder, in a new or a given kernel.
-
-    kernel : an `AsyncKernelManager`, whose loaded modules are kept.
+    """Return a notebook after a run of all its cells in an empty folder, in a new kernel or in `kernel`, an
+    `AsyncKernelManager` whose loaded modules are kept.
 
     Raises `nbclient.exceptions.CellExecutionError` if a cell fails.
     """

@@ -122,8 +122,8 @@ def page_of(module: PublicModule) -> str:
     names = [n for n in module.names if n not in modules]
     elsewhere = [n for n in names if entries()[module.name, n] != module.name]
     if elsewhere:
-        told = (link(entries()[module.name, name], name) for name in elsewhere)
-        lines += ["Also importable from here: " + ", ".join(told) + ".", ""]
+        links = (link(entries()[module.name, name], name) for name in elsewhere)
+        lines += ["Also importable from here: " + ", ".join(links) + ".", ""]
     own = [n for n in names if n not in elsewhere]
     if own:
         rows = [(link(module.name, name), summary(module.name, name)) for name in own]

@@ -17,7 +17,7 @@ EXAMPLES = DOCS.parent / "examples"
 HEADER = """Examples
 ========
 
-Scripts of 20 to 100 lines that follow the papers; click a picture to open its script. ``screwbond examples`` writes all
+Scripts of 30 to 130 lines that follow the papers; click a picture to open its script. ``screwbond examples`` writes all
 of them into a folder, and ``python -m examples.NAME`` there runs one, prints its results and draws its pictures.
 """
 MARKUP = re.compile(r"([*`|\\_])")
@@ -30,12 +30,13 @@ ROW = re.compile(r"^\| `python -m examples\.(\w+)` \| (.*) \|$", re.MULTILINE)
 def titled(path: Path, thumbnail: str) -> str:
     """Return a script with a title, its docstring as reStructuredText, and its thumbnail."""
     source = path.read_text(encoding="utf-8")
-    said = ast.parse(source).body[0]
-    assert isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str), path
+    docstring = ast.parse(source).body[0]
+    assert isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    assert isinstance(docstring.value.value, str), path
     title = path.stem.replace("_", " ").capitalize().replace("Urdf", "URDF")
-    told = map(marked_up, said.value.value.strip("\n").split("\n\n"))
-    text = "\n\n".join([f"{title}\n{'=' * len(title)}", *told, f".. image:: /{thumbnail}", live_line(path.stem)])
-    body = "\n".join(source.splitlines()[said.end_lineno :])
+    paragraphs = map(marked_up, docstring.value.value.strip("\n").split("\n\n"))
+    text = "\n\n".join([f"{title}\n{'=' * len(title)}", *paragraphs, f".. image:: /{thumbnail}", live_line(path.stem)])
+    body = "\n".join(source.splitlines()[docstring.end_lineno :])
     return f'r"""\n{text}\n"""\n{thumbnail_line(thumbnail)}\n{body}\n'
 
 
@@ -43,11 +44,11 @@ def with_sentences(gallery: str) -> str:
     """Return the gallery with a description below each title, from the table of examples/README.md."""
     rows = dict(ROW.findall((EXAMPLES / "README.md").read_text(encoding="utf-8")))
 
-    def told(card: re.Match[str]) -> str:
+    def with_sentence(card: re.Match[str]) -> str:
         words = escape(rows[card[3]])
         return f'{card[1]}{card[2]}\n      <div class="example-words">{words[0].upper()}{words[1:]}.</div>'
 
-    return CARD.sub(told, gallery)
+    return CARD.sub(with_sentence, gallery)
 
 
 def live_line(name: str) -> str:

@@ -73,9 +73,9 @@ if __name__ == "__main__":
         for anions in (0.0, 7.5e-5, 1.8e-4):
             result = run(anions)
             period, lowest, highest = beat(result)
-            said = f"{1e3 * anions:.3f} mS: {1e3 * period:.1f} ms"
-            print(f"anions {said}, {1e3 * lowest:.1f} to {1e3 * highest:.1f} mV, {result!r}")
-            voltage.plot(result.t, 1e3 * result["membrane.effort"], label=said)
+            label = f"{1e3 * anions:.3f} mS: {1e3 * period:.1f} ms"
+            print(f"anions {label}, {1e3 * lowest:.1f} to {1e3 * highest:.1f} mV, {result!r}")
+            voltage.plot(result.t, 1e3 * result["membrane.effort"], label=label)
             if not anions:
                 for name, *_ in GATES:
                     gates.plot(result.t, result[f"{name}.x"], label=name)

@@ -5,7 +5,7 @@ commanded, through springs, 0.01 m into the disc and, in 0.15 s, 0.03 m down; th
                   |                        would both set the finger's velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
-The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again. Each presses with 10 N, and together
+The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again. Each presses with 10 N; together
 their friction is min(200 t, 16) N, and the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies by mu v h.
 """
 

@@ -61,7 +61,7 @@ def bagful() -> Graph:
 
 
 def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
-    """Run until all bodies lie still."""
+    """Simulate a graph of bodies that fall and come to rest, from 0 to `t_end` (s)."""
     return free_body_stepper(graph).simulate(t_end, step=STEP)
 
 

@@ -40,12 +40,12 @@ class LatestBuild(Generic[Built]):
     """Cache of the latest object, whose key contains everything that determines the object; threads may share the cache."""
 
     def __init__(self) -> None:
-        self._held: tuple[object, Built] | None = None
+        self._latest: tuple[object, Built] | None = None
 
     def made(self, key: object, make: Callable[[], Built]) -> Built:
         """Return the latest object if it has this key; otherwise build one, and keep it unless the key is None."""
-        held = self._held
-        if key is None or held is None or held[0] != key:
-            held = key, make()
-            self._held = held if key is not None else self._held
-        return held[1]
+        latest = self._latest
+        if key is None or latest is None or latest[0] != key:
+            latest = key, make()
+            self._latest = latest if key is not None else self._latest
+        return latest[1]

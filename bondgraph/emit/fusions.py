@@ -1,7 +1,7 @@
 """Fusions: products and sums of a program that become fused multiply-adds, which round once.
 
 The decision depends only on the program, not on a compiler, so that all processors, single runs and lanes, LLVM and C give
-identical results, bit for bit. A product used by exactly one sum is fused with it; of two products, the first is fused.
+identical results, bit for bit. A product whose only use is in a sum is fused with it; of two such products, the first is fused.
 """
 
 from __future__ import annotations

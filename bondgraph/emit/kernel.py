@@ -56,7 +56,9 @@ class Kernel:
         referenced; None for a routine that is evaluated by interpreting its `steps`.
     function : this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of arrays `(..., length)`
         that writes to its last argument, an array `(..., n_out)`.
-    loop : machine code `void (long samples, long stride of each block, blocks, out)`.
+    loop : machine code `void (long samples, long stride of each block, blocks, out)`; None for an interpreted routine.
+    keep : owner of the machine code.
+    steps : `InterpretedSteps` of a Jacobian that is interpreted; None for all other routines.
     """
 
     name: str

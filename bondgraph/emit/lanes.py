@@ -1,7 +1,7 @@
 """SIMD: turn a line of LLVM IR for a scalar into the line for a vector with one number per lane.
 
-Operations and their order do not change, so that each lane is bitwise equal to the result of the scalar line. LLVM calls
-functions without a vector instruction, such as `exp`, lane by lane.
+Operations and their order do not change, so that each lane is bitwise equal to the result of the scalar line. Functions
+such as `exp` have a version for each number of lanes.
 """
 
 from __future__ import annotations

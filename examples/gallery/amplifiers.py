@@ -20,7 +20,7 @@ OUT = {"opAmp.out.v": "out of op.effort", "opAmp.out.i": "-op.output.flow"}
 VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
-def of(name: str) -> dict[str, str]:
+def signals_of(name: str) -> dict[str, str]:
     """Return the map from the voltage and the current of the amplifier `name` in the original to signals of our model."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
@@ -45,10 +45,9 @@ def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float =
     return plus, minus, out
 
 
-def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
+def add_inverter(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
     """Add an amplifier with a grounded non-inverting input, inlets (node, parts ...) to the inverting input, and feedback
-    branches from the output; return the output.
-    """
+    branches from the output; return the output."""
     plus, minus, out = amplifier(graph, name)
     graph.connect(Se(f"ground of {name}", 0.0), plus)
     for inlet in inlets:
@@ -58,19 +57,19 @@ def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Elem
     return out
 
 
-def single(title: str, *inlet: Element, back: Sequence[Element]) -> Graph:
+def inverting_circuit(title: str, *inlet: Element, back: Sequence[Element]) -> Graph:
     """Return the graph of one inverting amplifier."""
-    inverting(graph := Graph(title), (None, *inlet), back=[[element] for element in back])
+    add_inverter(graph := Graph(title), (None, *inlet), back=[[element] for element in back])
     return graph
 
 
-@MODELS.model(MSL + "InvertingAmplifier", statements=9, t_end=1.0, signals=of("gain"), tolerance=1e-6)
+@MODELS.model(MSL + "InvertingAmplifier", statements=9, t_end=1.0, signals=signals_of("gain"), tolerance=1e-6)
 def inverting_amplifier() -> Graph:
     """Amplifier of gain -2."""
-    return single("inverting amplifier", trapezoid(), R("r1", 1e3), back=[R("r2", 2e3)])
+    return inverting_circuit("inverting amplifier", trapezoid(), R("r1", 1e3), back=[R("r2", 2e3)])
 
 
-@MODELS.model(MSL + "NonInvertingAmplifier", statements=9, t_end=1.0, signals=of("buffer"), tolerance=1e-6)
+@MODELS.model(MSL + "NonInvertingAmplifier", statements=9, t_end=1.0, signals=signals_of("buffer"), tolerance=1e-6)
 def noninverting_amplifier() -> Graph:
     """Amplifier of gain 2."""
     plus, minus, out = amplifier(graph := Graph("non-inverting amplifier"))
@@ -88,7 +87,7 @@ def voltage_follower() -> Graph:
 def adder() -> Graph:
     """Summing amplifier for a sine and a constant."""
     inlets = (None, sine("in 1", 5.0, 10.0), R("r1", 1e3)), (None, Se("in 2", 5.0), R("r2", 1e3))
-    inverting(graph := Graph("adder"), *inlets, back=[[R("r", 1e3)]])
+    add_inverter(graph := Graph("adder"), *inlets, back=[[R("r", 1e3)]])
     return graph
 
 
@@ -96,11 +95,11 @@ def adder() -> Graph:
 def subtracter() -> Graph:
     """Difference amplifier for a constant and a sine."""
     graph = Graph("subtracter")
-    subtracting(graph, (None, sine("in 1", 5.0, 10.0)), (None, Se("in 2", 5.0)))
+    add_subtracter(graph, (None, sine("in 1", 5.0, 10.0)), (None, Se("in 2", 5.0)))
     return graph
 
 
-def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: str = "op") -> Element:
+def add_subtracter(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: str = "op") -> Element:
     """Add an amplifier of the voltage difference between the inlets `more` and `less` (node, parts ...); return its output."""
     plus, minus, out = amplifier(graph, name)
     graph.between(less[0], minus, *less[1:], R(f"r1 of {name}", 1e3)).between(out, minus, R(f"r3 of {name}", 1e3))
@@ -122,28 +121,28 @@ def differential_amplifier() -> Graph:
     return graph.between(out, ground, R("instrument", 1e5)).between(ground, None, R("earth", 1e5))
 
 
-@MODELS.model(MSL + "Integrator", statements=9, t_end=1.0, signals=of("integrator"), tolerance=1e-6)
+@MODELS.model(MSL + "Integrator", statements=9, t_end=1.0, signals=signals_of("integrator"), tolerance=1e-6)
 def integrator() -> Graph:
     """Integrating amplifier with a gain of 2 at 10 Hz."""
-    return single("integrator", trapezoid(), R("r", 1e3), back=[C("c", capacitance=1 / (40e3 * pi))])
+    return inverting_circuit("integrator", trapezoid(), R("r", 1e3), back=[C("c", capacitance=1 / (40e3 * pi))])
 
 
-@MODELS.model(MSL + "Differentiator", statements=9, t_end=1.0, signals=of("der_"), tolerance=1e-6)
+@MODELS.model(MSL + "Differentiator", statements=9, t_end=1.0, signals=signals_of("der_"), tolerance=1e-6)
 def differentiator() -> Graph:
     """Differentiating amplifier with a gain of 2 at 10 Hz."""
-    return single("differentiator", trapezoid(), C("c", capacitance=1 / (10e3 * pi)), back=[R("r", 1e3)])
+    return inverting_circuit("differentiator", trapezoid(), C("c", capacitance=1 / (10e3 * pi)), back=[R("r", 1e3)])
 
 
-@MODELS.model(MSL + "LowPass", statements=9, t_end=1.0, signals=of("firstOrder"), tolerance=1e-6)
+@MODELS.model(MSL + "LowPass", statements=9, t_end=1.0, signals=signals_of("firstOrder"), tolerance=1e-6)
 def low_pass() -> Graph:
     """First-order low-pass filter at 1 Hz."""
-    return single("low-pass", trapezoid(0.0), R("r1", 1e3), back=[R("r2", 1e3), C("c", capacitance=1 / (2e3 * pi))])
+    return inverting_circuit("low-pass", trapezoid(0.0), R("r1", 1e3), back=[R("r2", 1e3), C("c", capacitance=1 / (2e3 * pi))])
 
 
-@MODELS.model(MSL + "HighPass", statements=9, t_end=1.0, signals=of("derivative"), tolerance=1e-6)
+@MODELS.model(MSL + "HighPass", statements=9, t_end=1.0, signals=signals_of("derivative"), tolerance=1e-6)
 def high_pass() -> Graph:
     """First-order high-pass filter at 1 Hz."""
-    return single("high-pass", trapezoid(0.0), C("c", capacitance=1 / (2e3 * pi)), R("r1", 1e3), back=[R("r2", 1e3)])
+    return inverting_circuit("high-pass", trapezoid(0.0), C("c", capacitance=1 / (2e3 * pi)), R("r1", 1e3), back=[R("r2", 1e3)])
 
 
 @MODELS.model(MSL + "Comparator", statements=14, t_end=1.0, signals={"opAmp.out.v": "out of op.effort"}, tolerance=1e-6)
@@ -184,7 +183,7 @@ SHAPES = {"c.v": "c.effort", "opAmp1.out.v": "out of trigger.effort", "opAmp2.ou
 def signal_generator() -> Graph:
     """Generator of square and triangle waves: a trigger, and an integrator of the trigger's output."""
     plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger")
-    triangle = inverting(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
+    triangle = add_inverter(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
     graph.between(out, plus, R("r2", 1.5e3)).between(plus, triangle, R("r1", 1e3))
     return graph.connect(Se("ground", 0.0), minus)
 
@@ -215,11 +214,11 @@ def control_circuit() -> Graph:
     """Control of a second-order plant with a disturbance, by amplifiers and, for comparison, by blocks."""
     graph, measured = Graph("control circuit"), J0("measured")
     set_point, load = (Se(f"{name} source", lambda u: u, signals=f"{name}.y") for name in ("set point", "load"))
-    error = subtracting(graph, (measured,), (None, set_point), "error")
+    error = add_subtracter(graph, (measured,), (None, set_point), "error")
     feedback = R("r of PI", 500.0), C("c of PI", capacitance=2e-5)
-    control = inverting(graph, (error, R("r", 1e3)), back=[feedback], name="PI")
+    control = add_inverter(graph, (error, R("r", 1e3)), back=[feedback], name="PI")
     first = lag(graph, "first", control)
-    total = inverting(graph, (first, R("a", 1e3)), (None, load, R("b", 1e3)), back=[[R("c", 1e3)]], name="sum")
+    total = add_inverter(graph, (first, R("a", 1e3)), (None, load, R("b", 1e3)), back=[[R("c", 1e3)]], name="sum")
     graph.connect(lag(graph, "second", total), measured)
     for block in (
         signals.step("set point", 0.1, after=10.0),
@@ -237,4 +236,4 @@ def control_circuit() -> Graph:
 def lag(graph: Graph, name: str, start: Element) -> Element:
     """Add an inverting low-pass filter of 10 ms; return its output."""
     back = [[R(f"r2 of {name}", 1e3)], [C(f"c of {name}", capacitance=1e-5)]]
-    return inverting(graph, (start, R(f"r1 of {name}", 1e3)), back=back, name=name)
+    return add_inverter(graph, (start, R(f"r1 of {name}", 1e3)), back=back, name=name)

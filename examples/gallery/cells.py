@@ -61,8 +61,8 @@ P8 + 2 H <-> P9 : 11612934.8748; P9 <-> P10 + H : 11612934.8748; P10 <-> P1 + Pi
 def calcium_pump() -> Graph:
     """Calcium pump of the heart (SERCA), whose store fills up at the start; constants of species and reactions in fmol, 310 K."""
     K, amounts = ({name: each[k] for name, each in PUMP.items()} for k in range(2))
-    held = {name: amounts.pop(name) for name in PUMP if name not in STATES}
-    return network("SERCA", CYCLE, amounts, chemostats=held, constants=K, T=310.0)
+    fixed = {name: amounts.pop(name) for name in PUMP if name not in STATES}
+    return network("SERCA", CYCLE, amounts, chemostats=fixed, constants=K, T=310.0)
 
 
 VENTRICLE = {"V": "membrane.effort", "Ca": "calcium.x", **{each: f"{each}.x" for each in ("x1", "m", "h", "j", "d", "f")}}

@@ -18,12 +18,12 @@ MEANS = {"meanVoltage.y": "mean voltage.y", "meanCurrent.y": "mean current.y"}
 INDUCTIVE = {**MEANS, "inductor.i": "inductor.flow"}
 
 
-def measured(graph: Graph, voltage: str, current: str, frequency: float) -> Graph:
+def add_means(graph: Graph, voltage: str, current: str, frequency: float) -> Graph:
     """Add signals for the mean voltage and the mean current."""
     return add_mean(add_mean(graph, "mean voltage", voltage, frequency), "mean current", current, frequency)
 
 
-def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
+def thyristor(graph: Graph, name: str, shift: float = 0.0) -> Graph:
     """Return a thyristor that is fired 30 degrees after the beginning of each 50 Hz half wave, which is at the angle `shift`."""
     begin = (pi / 6 + shift) / (100 * pi)
     graph.add(signals.square(f"wave of {name}", 0.02, begin, duty=5 / 12, low=0.0))
@@ -32,20 +32,20 @@ def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
     return e.thyristor(name, f"gate of {name}.y")
 
 
-def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
+def add_rectifier(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
     """Add a bridge fed with 110 V at 50 Hz, a load between the nodes plus and minus, and signals that measure the load."""
     line, plus, minus = J0("line"), J0("plus"), J0("minus")
     bridge(graph, [line, None], plus, minus, upper, lower).between(None, line, sine("source", 110 * sqrt(2), 50.0))
     graph.between(plus, minus, *load)
     graph.add(signals.summation("voltage", {"plus.effort": 1, "minus.effort": -1}))
-    return measured(graph, "voltage.y", f"{load[0].name}.flow", 100.0)
+    return add_means(graph, "voltage.y", f"{load[0].name}.flow", 100.0)
 
 
 def thyristor_bridge(*load: Element) -> Graph:
     """Two-pulse bridge of four thyristors."""
     graph = Graph("thyristor bridge")
-    upper, lower = ([fired(graph, f"{side} {k}", shift) for k, shift in enumerate(shifts, 1)] for side, shifts in SIDES)
-    return rectified(graph, upper, lower, *load)
+    upper, lower = ([thyristor(graph, f"{side} {k}", shift) for k, shift in enumerate(shifts, 1)] for side, shifts in SIDES)
+    return add_rectifier(graph, upper, lower, *load)
 
 
 SIDES = ("upper", (0.0, pi)), ("lower", (pi, 0.0))
@@ -56,21 +56,21 @@ ONE, TWO = MSL + "ACDC.Rectifier1Pulse.", MSL + "ACDC.RectifierBridge2Pulse."
 def one_thyristor() -> Graph:
     """Thyristor with a resistive load."""
     graph = Graph("one thyristor")
-    graph.series(sine("source", 110 * sqrt(2), 50.0), fired(graph, "thyristor"), R("load", 20.0))
-    return measured(graph, "load.effort", "load.flow", 50.0)
+    graph.series(sine("source", 110 * sqrt(2), 50.0), thyristor(graph, "thyristor"), R("load", 20.0))
+    return add_means(graph, "load.effort", "load.flow", 50.0)
 
 
 @MODELS.model(TWO + "DiodeBridge2Pulse", statements=20, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def diode_bridge() -> Graph:
     """Bridge of four diodes with a resistive load."""
-    return rectified(Graph("diode bridge"), diodes("upper", 2), diodes("lower", 2), R("load", 20.0))
+    return add_rectifier(Graph("diode bridge"), diodes("upper", 2), diodes("lower", 2), R("load", 20.0))
 
 
 @MODELS.model(TWO + "HalfControlledBridge2Pulse", statements=25, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def half_controlled_bridge() -> Graph:
     """Bridge of two thyristors and two diodes with a resistive load."""
     graph = Graph("half controlled bridge")
-    return rectified(graph, [fired(graph, "p"), fired(graph, "n", pi)], diodes("lower", 2), R("load", 20.0))
+    return add_rectifier(graph, [thyristor(graph, "p"), thyristor(graph, "n", pi)], diodes("lower", 2), R("load", 20.0))
 
 
 @MODELS.model(TWO + "ThyristorBridge2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
@@ -91,12 +91,12 @@ def thyristor_bridge_rlv() -> Graph:
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 120.0))
 
 
-def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
+def add_centre_tap(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
     """Add valves connected to grounded windings (110 V, 50 Hz), a load, and signals that measure the load."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
-    return measured(graph.between(plus, None, *load), "plus.effort", f"{load[0].name}.flow", frequency)
+    return add_means(graph.between(plus, None, *load), "plus.effort", f"{load[0].name}.flow", frequency)
 
 
 TAP = MSL + "ACDC.RectifierCenterTap2Pulse."
@@ -105,21 +105,21 @@ TAP = MSL + "ACDC.RectifierCenterTap2Pulse."
 @MODELS.model(TAP + "DiodeCenterTap2Pulse", statements=22, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap() -> Graph:
     """Two diodes at a centre-tapped winding."""
-    return tapped(Graph("centre tap"), (0.0, pi), diodes("diode", 2), 100.0, R("load", 20.0))
+    return add_centre_tap(Graph("centre tap"), (0.0, pi), diodes("diode", 2), 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap_thyristors() -> Graph:
     """Two thyristors at a centre-tapped winding."""
     graph = Graph("centre tap")
-    return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, R("load", 20.0))
+    return add_centre_tap(graph, (0.0, pi), [thyristor(graph, "p"), thyristor(graph, "n", pi)], 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def centre_tap_coil() -> Graph:
     """Two thyristors at a centre-tapped winding, with a coil."""
     graph, load = Graph("centre tap"), (R("load", 20.0), I("inductor", inductance=1.0))
-    return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, *load)
+    return add_centre_tap(graph, (0.0, pi), [thyristor(graph, "p"), thyristor(graph, "n", pi)], 100.0, *load)
 
 
 STAR = [-2 * pi * k / 3 for k in range(3)]
@@ -131,14 +131,14 @@ M_TAP, TWO_M_TAP = MSL + "ACDC.RectifierCenterTapmPulse.", MSL + "ACDC.Rectifier
 @MODELS.model(M_TAP + "DiodeCenterTapmPulse", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def three_diodes() -> Graph:
     """Three diodes, one at each of three star-connected windings."""
-    return tapped(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
+    return add_centre_tap(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
 
 
 @MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_windings() -> Graph:
     """Six diodes, one at each winding of two star-connected sets."""
     angles = [*STAR, *(angle + pi for angle in STAR)]
-    return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
+    return add_centre_tap(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 
 
 def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
@@ -149,7 +149,7 @@ def three_phase(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Ele
     for line, angle in zip(lines, STAR, strict=True):
         graph.between(star, line, sine(f"source {line.name}", 110 * sqrt(2), 50.0, angle))
     graph.add(signals.summation("voltage", {"plus.effort": 1, "minus.effort": -1}))
-    return measured(graph, "voltage.y", f"{load[0].name}.flow", 300.0)
+    return add_means(graph, "voltage.y", f"{load[0].name}.flow", 300.0)
 
 
 SIX = MSL + "ACDC.RectifierBridge2mPulse."
@@ -164,7 +164,7 @@ def six_diodes() -> Graph:
 def bridge_of_six(*load: Element) -> Graph:
     """Bridge of six thyristors."""
     graph, sides = Graph("six thyristors"), (("upper", pi / 6), ("lower", 7 * pi / 6))
-    upper, lower = ([fired(graph, f"{side} {a:.0f}", start - a) for a in STAR] for side, start in sides)
+    upper, lower = ([thyristor(graph, f"{side} {a:.0f}", start - a) for a in STAR] for side, start in sides)
     return three_phase(graph, upper, lower, *load)
 
 
@@ -190,7 +190,7 @@ def six_thyristors_rlv() -> Graph:
 def half_controlled_six() -> Graph:
     """Bridge of three thyristors and three diodes with a resistive load."""
     graph = Graph("half controlled bridge")
-    upper = [fired(graph, f"upper {k}", pi / 6 - angle) for k, angle in enumerate(STAR)]
+    upper = [thyristor(graph, f"upper {k}", pi / 6 - angle) for k, angle in enumerate(STAR)]
     return three_phase(graph, upper, diodes("lower", 3), R("load", 20.0))
 
 
@@ -203,7 +203,7 @@ def chopper(*load: Element) -> Graph:
     graph.between(None, middle, e.ideal_diode("diode"))
     graph.between(middle, out, I("inductor", inductance=0.025)).between(out, None, *load)
     graph.between(out, None, C("capacitor", capacitance=2e-5, initial=12 * 2e-5))
-    return measured(graph, "out.effort", f"{load[0].name}.flow", 1000.0)
+    return add_means(graph, "out.effort", f"{load[0].name}.flow", 1000.0)
 
 
 STEP_DOWN = MSL + "DCDC.ChopperStepDown."
@@ -239,7 +239,7 @@ def h_bridge(*load: Element) -> Graph:
     left = leg(graph, "left", ("on.y", "off.y"), (plus, None))
     right = leg(graph, "right", ("off.y", "on.y"), (plus, None))
     graph.between(left, right, *load).add(signals.summation("voltage", {"left.effort": 1, "right.effort": -1}))
-    return measured(graph, "voltage.y", f"{load[0].name}.flow", 1000.0)
+    return add_means(graph, "voltage.y", f"{load[0].name}.flow", 1000.0)
 
 
 @MODELS.model(MSL + "DCDC.HBridge.HBridge_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)

@@ -144,7 +144,7 @@ def variable_resistor() -> Graph:
 SWITCHED = {"inductor1.i": "L1.flow", "inductor2.i": "L2.flow"}
 
 
-def switched(graph: Graph, control: str) -> Graph:
+def add_switched_coils(graph: Graph, control: str) -> Graph:
     """Add a coil with an ideal switch, and a coil with a switch that draws an arc."""
     for k, make in ((1, e.switch), (2, partial(e.arc_switch, V0=30.0, dVdt=1e4, Vmax=60.0))):
         coil = I(f"L{k}", inductance=0.1), R(f"R{k}", 1.0)
@@ -158,7 +158,7 @@ def switch_with_arc() -> Graph:
     """Coils that are switched off with and without an arc."""
     graph = Graph("switch with arc")
     graph.add(signals.square("pulse", low=0.0))
-    return switched(graph, "pulse.y")
+    return add_switched_coils(graph, "pulse.y")
 
 
 @MODELS.model(MSL + "ControlledSwitchWithArc", statements=25, t_end=6.0, signals=SWITCHED, tolerance=1e-6)
@@ -166,7 +166,7 @@ def controlled_switch() -> Graph:
     """Coils that are switched on while a sine exceeds 0.5 V."""
     graph = Graph("controlled switch")
     graph.add(signals.sine("control", omega=2 * pi))
-    return switched(graph, "control.y")
+    return add_switched_coils(graph, "control.y")
 
 
 HEATED = {"resistor.i": "resistor.flow", "resistor.LossPower": "resistor.power"}

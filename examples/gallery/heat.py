@@ -46,7 +46,7 @@ def controlled_temperature() -> Graph:
     return graph.connect(conductor.port("2"), room).connect(Se("environment", AMBIENT), room)
 
 
-def cooled(graph: Graph, name: str, start: float, source: float) -> Element:
+def add_cooled_pipe(graph: Graph, name: str, start: float, source: float) -> Element:
     """Add a pipe with 0.1 J/K of coolant and a body of 0.1 J/K, heated by a source, with 1 W/K between them; return the pipe."""
     pipe, body = J0(f"pipe{name}", domain="heat"), J0(f"body{name}", domain="heat")
     graph.connect(pipe, C(f"coolant{name}", capacitance=0.1, initial=0.1 * AMBIENT))
@@ -63,7 +63,7 @@ def one_mass() -> Graph:
     """Hot body, cooled by a coolant that flows forward and then backward."""
     graph, course = Graph("one mass"), signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0])
     graph.add(course)
-    pipe, room = cooled(graph, "", 313.15, 0.0), J0("room", domain="heat")
+    pipe, room = add_cooled_pipe(graph, "", 313.15, 0.0), J0("room", domain="heat")
     stream = R("stream", flow=lambda T, V: absolute(V) * T, signals={"V": "V.y"})
     return graph.connect(Se("ambient", AMBIENT), room).between(room, pipe, stream)
 
@@ -72,7 +72,7 @@ def one_mass() -> Graph:
 def simple_cooling() -> Graph:
     """Source of heat, cooled by a coolant."""
     graph, room = Graph("simple cooling"), J0("room", domain="heat")
-    pipe = cooled(graph, "", AMBIENT, 10.0)
+    pipe = add_cooled_pipe(graph, "", AMBIENT, 10.0)
     return graph.connect(Se("ambient", AMBIENT), room).between(room, pipe, R("stream", conductance=1.0))
 
 
@@ -85,7 +85,7 @@ def parallel_cooling() -> Graph:
     graph, room, mixed = Graph("parallel cooling"), J0("room", domain="heat"), J0("pipe3", domain="heat")
     graph.connect(Se("ambient", AMBIENT), room)
     for k, power in ((1, 5.0), (2, 10.0)):
-        graph.between(room, cooled(graph, str(k), AMBIENT, power), R(f"stream{k}", conductance=0.5))
+        graph.between(room, add_cooled_pipe(graph, str(k), AMBIENT, power), R(f"stream{k}", conductance=0.5))
     graph.connect(mixed, C("coolant3", capacitance=0.1, initial=0.1 * AMBIENT))
     pipes = [f"pipe{k}.effort" for k in (1, 2, 3)]
     return graph.connect(Sf("mixing", lambda a, b, T: (a + b) / 2 - T, signals=pipes), mixed)
@@ -99,7 +99,7 @@ def two_mass() -> Graph:
     for k, hot in ((1, 313.15), (2, 333.15)):
         before = {"V": "V.y", "T": f"pipe{k}.effort", "behind": "pipe3.effort"}
         into = Sf(f"into{k}", lambda V, T, behind: absolute(V) / 2 * (where(V > 0, AMBIENT, behind) - T), signals=before)
-        graph.connect(into, cooled(graph, str(k), hot, 0.0))
+        graph.connect(into, add_cooled_pipe(graph, str(k), hot, 0.0))
     mixed = J0("pipe3", domain="heat")
     graph.connect(mixed, C("coolant3", capacitance=0.1, initial=0.1 * AMBIENT))
     mixing = Sf("mixing", lambda V, T1, T2, T3: absolute(V) * (where(V > 0, (T1 + T2) / 2, AMBIENT) - T3), signals=pipes)
@@ -139,7 +139,7 @@ CHARGE = [0.01 * k for k in range(10)] + [0.05 * k for k in range(2, 21)]
 """Open-circuit voltage of a cell, as a fraction of 4.2 V, over its charge, as a fraction of 18000 C."""
 
 
-def charged(name: str, pairs: dict[int, tuple[float, float]]) -> Graph:
+def charged_cell(name: str, pairs: dict[int, tuple[float, float]]) -> Graph:
     """Return a cell that is charged with 25 A up to 4.2 V, and then at 4.2 V; `pairs` of resistance and time constant are in
     series."""
     graph, pin, end, inner = Graph(name), J0("pin"), J0("end"), J0("inner")
@@ -164,7 +164,7 @@ BATTERIES = "Modelica.Electrical.Batteries.Examples."
 @MODELS.model(BATTERIES + "CCCV_Cell", statements=12, t_end=1200.0, signals=CELL, tolerance=3e-5)
 def cccv_cell() -> Graph:
     """Cell that is charged with a constant current, then at a constant voltage."""
-    return charged("cell", {})
+    return charged_cell("cell", {})
 
 
 PAIRS = {f"cell.cell.capacitor[{k}].v": f"C{k}.effort" for k in (1, 2)}
@@ -173,4 +173,4 @@ PAIRS = {f"cell.cell.capacitor[{k}].v": f"C{k}.effort" for k in (1, 2)}
 @MODELS.model(BATTERIES + "CCCV_CellRC", statements=12, t_end=1200.0, signals=CELL | PAIRS, tolerance=3e-5)
 def cccv_cell_rc() -> Graph:
     """Cell that is charged as in `cccv_cell`, with two time constants."""
-    return charged("cell", {1: (0.0007, 60.0), 2: (0.00035, 10.0)})
+    return charged_cell("cell", {1: (0.0007, 60.0), 2: (0.00035, 10.0)})

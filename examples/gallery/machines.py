@@ -22,7 +22,7 @@ NOMINAL = 95.0 / (2 * pi * 1425 / 60)
 """Ratio of voltage to speed (V s/rad) of a motor with 100 V, 100 A and 0.05 Ohm at 1425 rpm."""
 
 
-def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:
+def add_load(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:
     """Add an inertia and a torque to a motor's shaft, and the signal of its angle."""
     graph.connect(motor.port("shaft"), shaft := J1("shaft", domain="rotation"))
     graph.connect(shaft, I("load inertia", inertia=inertia)).connect(shaft, torque)
@@ -30,7 +30,7 @@ def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -
     return graph
 
 
-def ramped(name: str) -> Element:
+def ramp_source(name: str) -> Element:
     return Se(name, lambda t: 125 * maximum(minimum(t - 0.2, 0.8), 0.0), signals="time")
 
 
@@ -43,17 +43,17 @@ def step() -> Element:
 def permanent_magnet_start() -> Graph:
     """DC motor with permanent magnets, started with a voltage ramp."""
     graph, motor = Graph("start"), m.dc_motor("motor", NOMINAL, R_a=0.05, L_a=1.5e-3, J=0.15, b=0.0)
-    graph.connect(ramped("supply"), motor.port("armature")).add(signals.step("step", 1.5))
-    return loaded(graph, motor, step())
+    graph.connect(ramp_source("supply"), motor.port("armature")).add(signals.step("step", 1.5))
+    return add_load(graph, motor, step())
 
 
 @MODELS.model(MSL + "DCMachines.DCEE_Start", statements=17, t_end=2.0, signals=EXCITED, tolerance=1e-5)
 def excited_start() -> Graph:
     """DC motor with a field winding, started with a voltage ramp."""
     graph, motor = Graph("start"), m.excited_motor("motor", NOMINAL, 0.05, 1.5e-3, R_f=100.0, L_f=1.0, J=0.15, b=0.0)
-    graph.connect(ramped("supply"), motor.port("armature")).connect(Se("excitation", 100.0), motor.port("field"))
+    graph.connect(ramp_source("supply"), motor.port("armature")).connect(Se("excitation", 100.0), motor.port("field"))
     graph.add(signals.step("step", 1.5))
-    return loaded(graph, motor, step())
+    return add_load(graph, motor, step())
 
 
 def series(source: Element) -> Graph:
@@ -62,7 +62,7 @@ def series(source: Element) -> Graph:
     motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
     starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])
     graph.connect(graph.series(source, starter), motor.port("armature"))
-    return loaded(graph, motor, R("load", effort=lambda speed: 63.66 * speed * absolute(speed) / w**2))
+    return add_load(graph, motor, R("load", effort=lambda speed: 63.66 * speed * absolute(speed) / w**2))
 
 
 @MODELS.model(MSL + "DCMachines.DCSE_Start", statements=14, t_end=2.0, signals=SERIES, tolerance=1e-6)

@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def lines(self) -> int:
-        """Return the number of lines of the function that makes the graph, without its signature and docstring."""
+        """Number of lines of the function that makes the graph, without its signature and docstring."""
         (function,) = ast.parse(textwrap.dedent(inspect.getsource(self.make))).body
         assert isinstance(function, ast.FunctionDef) and function.end_lineno is not None
         return function.end_lineno - function.body[1].lineno + 1

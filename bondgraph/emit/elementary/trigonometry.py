@@ -42,16 +42,16 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
     return lines
 
 
-def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
+def joint_entry(functions: Mapping[str, str], attributes: str, recorder: str = "") -> str:
     """Return the definition of the function for four angles in terms of `functions`, the symbols of "sin" and "cos" of one angle.
 
-    If LLVM inlines the function, it computes only the values in use. The function `noted`, if any, is called with each angle
+    If LLVM inlines the function, it computes only the values in use. The function `recorder`, if any, is called with each angle
     first.
     """
     vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
     for k in range(JOINT_ANGLES):
         lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")
-        lines += [f"call void @{noted}(double %x{k})"] if noted else []
+        lines += [f"call void @{recorder}(double %x{k})"] if recorder else []
         for name, row in rows.items():
             lines.append(f"%{name}.{k} = call double @{functions[name]}(double %x{k})")
             lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")

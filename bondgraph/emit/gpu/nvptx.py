@@ -103,8 +103,8 @@ def elementary_text() -> str:
 def _entry(name: str) -> str:
     function = ELEMENTARY[name]
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
-    noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
-    lines = [*noted, f"%value = call double @{function.__name__}({', '.join(letters)})", "ret double %value"]
+    recorder_call = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
+    lines = [*recorder_call, f"%value = call double @{function.__name__}({', '.join(letters)})", "ret double %value"]
     return f"define double @{symbol(name, 1)}({', '.join(letters)}) nounwind alwaysinline {{\n" + "\n".join(lines) + "\n}\n"
 
 
