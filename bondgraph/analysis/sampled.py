@@ -45,8 +45,8 @@ def linearise_sampled(
 
     x[k] is the state just before a tick, including the states that blocks hold; the ticks, and the motion up to the next tick,
     are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of x). Inputs
-    are constant over a period. The loop is stable if all poles are inside the unit circle. States that blocks hold for their
-    first tick only, such as a missing difference, take their values after that tick.
+    are constant over a period. The loop is stable if all poles are inside the unit circle. Values that blocks change at their
+    first tick only, such as a difference without a previous sample, are taken after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
     or offsets, for an event within the period, and for ticks that differ from each other (`filter_period`); the errors of

@@ -41,7 +41,7 @@ class OperatingPoint:
     states, x : names and values of the states, (n,); parameters : values of the free parameters, by label.
     undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
         amount of matter) keeps its value at the guess.
-    due : transitions with a positive guard, which would end the mode.
+    due : kinds of the transitions with a positive guard, which would end the mode.
     iterations, history : number of Newton iterations, and the size of each step.
     """
 
@@ -114,13 +114,15 @@ def operating_point(
     initial : guess: the state (n,); changes of the start values by name; the `final` of a run; or another operating point.
     fixed : states that keep the value of the guess.
     moving : states whose rates need not vanish, such as the position in steady motion.
-    free : unknown parameters (components allowed), as many as `targets` and `fixed` states together.
+    free : unknown parameters (components allowed), normally as many as `targets` and `fixed` states, minus `moving` states.
     targets : required values by name (components allowed).
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
+    iterations : maximum number of steps.
 
-    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for a singular
-    system that is too large, E261 for invalid names; and the errors of `linearise`."""
+    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for more than 3000
+    unknowns if the Jacobian is singular or not square, E261 for an unknown state or an array as a target; and the errors of
+    `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
@@ -251,7 +253,7 @@ class Sensitivities:
     direct : d y / d p at fixed state, (outputs, k).
     steady_states, steady_outputs : d x / d p and d y / d p if the steady state moves with the parameters.
     values : outputs at the point.
-    parameter_values : parameters there.
+    parameter_values : parameters at the point.
     """
 
     states: tuple[str, ...]

@@ -50,7 +50,7 @@ class Uncertainty:
             return np.asarray(alone / self[name][..., None] ** 2)
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot like `Result.plot`, with a prediction interval of two standard deviations on either side of scalar quantities."""
+        """Plot like `Result.plot`, and shade two standard deviations on either side of the scalar quantities in `names`."""
         result = self.sensitivities.result
         all_axes = curves(result, names, axes)
         for panel, name in zip(all_axes, names, strict=False):
@@ -77,6 +77,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
     """
     labels, about = run.labels, run.result.program.name
+    covariance: np.ndarray | None
     if isinstance(parameter_uncertainty, Estimate):
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:
@@ -99,11 +100,13 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
                 about=about,
                 why=f"given: {dict(parameter_uncertainty)}",
             )
-        covariance = np.full((0, 0), np.nan) if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
+        covariance = None if deviations is None else np.diag(np.asarray(deviations, dtype=float) ** 2)
     else:
         matrix = real(parameter_uncertainty)
-        covariance = np.full((0, 0), np.nan) if matrix is None else np.asarray(matrix, dtype=float)
+        covariance = None if matrix is None else np.asarray(matrix, dtype=float)
     title, cure = f"this is not a covariance of {plural(len(labels), 'number')}", "finite standard deviations"
+    if covariance is None:
+        raise refusal("E379", title, cure, about=about, why=f"given: {parameter_uncertainty!r:.60}")
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = (
             f"it has the shape {covariance.shape}"

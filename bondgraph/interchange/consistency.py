@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from bondgraph.assembly.constraints_and_switches import NOT_IN_POSITION, STABILISERS
@@ -136,8 +136,6 @@ class FormulaOwner:
 
     model: Model
     path: str = ""
-    transition: Transition | None = None
-    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def element(self) -> Element:

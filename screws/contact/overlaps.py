@@ -30,8 +30,8 @@ _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
 the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which the search for an overlap starts, and their least distance relative to the smaller
-body's size."""
+"""Number of points from which the search for an overlap starts, and their minimum distance relative to the
+smaller body's size."""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -64,8 +64,7 @@ def overlap_elsewhere(
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. An overlap is a pair of points with opposite normals along their common line
     or, if no pair converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`,
-    m.
-    Overlaps between the samples of the surfaces may escape the search.
+    m. Overlaps between the samples of the surfaces may escape the search.
     """
     bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
     overlaps = []

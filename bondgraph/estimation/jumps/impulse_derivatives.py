@@ -48,7 +48,7 @@ class PrecedingSegment:
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    ticked: tuple[np.ndarray, np.ndarray] | None = None
+    tick_guards: tuple[np.ndarray, np.ndarray] | None = None
     """Guards (transitions,) before the tick or time event that ends the segment, and the derivatives dt (k,) of the end time."""
 
 
@@ -116,7 +116,7 @@ class RunKernels:
             D[list(loop.states)] = out[-len(loop.states) * len(dt) :].reshape(len(dt), -1).T
         return D
 
-    def same(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
+    def matches(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
         """Return True if x equals the state after an event, relative to the states before and after it."""
         if (x == after).all():
             return True

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from bondgraph.interchange.fmu.description import Description, description_of, refused
 
-_MOST_BYTES, _MOST_FILES, _MOST_TEXT = 1 << 30, 10_000, 1 << 26
+_MAX_BYTES, _MAX_FILES, _MAX_TEXT = 1 << 30, 10_000, 1 << 26
 """Limits of an FMU: bytes (packed and unpacked), number of files, and bytes of the description."""
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 _SYSTEMS = {
@@ -74,10 +74,10 @@ def unpack(path: str | Path) -> Archive:
 
 def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
-    if len(entries) > _MOST_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MOST_BYTES:
-        raise refused(path, f"it has more than {_MOST_FILES} files, or is larger than {_MOST_BYTES >> 30} GiB when unpacked")
-    if any(entry.file_size > _MOST_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
-        raise refused(path, f"its modelDescription.xml is larger than {_MOST_TEXT >> 20} MiB")
+    if len(entries) > _MAX_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MAX_BYTES:
+        raise refused(path, f"it has more than {_MAX_FILES} files, or is larger than {_MAX_BYTES >> 30} GiB when unpacked")
+    if any(entry.file_size > _MAX_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
+        raise refused(path, f"its modelDescription.xml is larger than {_MAX_TEXT >> 20} MiB")
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):

@@ -37,7 +37,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
     {maker.__name__: maker for maker in _ELEMENTS}
     | {name: getattr(signals, name) for name in signals.__all__ if name not in _CURVES}
 )
-"""Name -> function that makes an element or signal block; `Block` has a special form."""
+"""Name -> function that makes an element or signal block; `Block` and `Graph` have special forms."""
 
 FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
