@@ -99,13 +99,13 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 def machine_code(compiled: Compiled) -> float:
     """Return the seconds that LLVM takes for the routines that every run needs; nan unless the model is compiled in loops."""
-    from bondgraph.schedule.build import EAGER, scheduled
+    from bondgraph.schedule.build import EAGER, schedule_routines
     from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
 
     if not is_large(compiled.system):
         return float("nan")
-    made, _, _ = scheduled(compiled.system)
+    made, _, _ = schedule_routines(compiled.system)
     schedules = [made.schedules[name]() for name in EAGER if name in made.schedules]
     begin = time.perf_counter()
     machine_kernels(schedules)

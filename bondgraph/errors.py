@@ -40,7 +40,7 @@ def _cell(file: str) -> str:
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _IN_A_CHECKOUT = () if os.path.exists(os.path.join(_HOME, "screwbond", "models")) else ("models",)
-"""Folder `models` in a checkout; elsewhere a folder of this name is the user's."""
+"""Folder `models`, a package of this project in a checkout; elsewhere a folder of this name is the user's."""
 _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgraph", "screwbond", "screws", *_IN_A_CHECKOUT))
 
 
@@ -79,7 +79,6 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the `Place` of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 
@@ -114,8 +113,7 @@ class Problem:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a string on one line, shortened in the middle if it is too long, because titles may contain the `repr` of any
-    value."""
+    """Return a string on one line, shortened in the middle if too long: titles may contain the `repr` of any value."""
     line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 
@@ -186,7 +184,7 @@ class OpenSamplerWarning(UserWarning):
 
 
 class CacheWarning(UserWarning):
-    """Warning that compiled code is not cached, or not in the chosen folder; models are compiled again each time."""
+    """Warning that the cache of compiled code is unused, since other users can write there, or that its size limit is invalid."""
 
 
 class DeviceWarning(UserWarning):

@@ -19,7 +19,7 @@ class MethodEntry:
     order, dense : orders of its solution and of its dense output, 0 if rtol determines them.
     meaning, use : what the method is and when to use it, one line each.
     load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
-    safety : tolerance per step divided by the user's rtol, which bounds the energy residual of a run.
+    safety : tolerance per step divided by the user's rtol; small enough that the energy residual of most runs is below rtol.
     least : smallest tolerance per step that the method can meet.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
@@ -121,7 +121,6 @@ RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "d
 
 
 def names() -> tuple[str, ...]:
-    """Return the values that `method=` accepts."""
     return (AUTO, *METHODS)
 
 
@@ -132,7 +131,6 @@ def help_text() -> str:
 
 
 def page_table() -> str:
-    """Return the table of methods for the pages, in Markdown."""
     rows = [("method", "what it is", "order, order of the dense output", "for"), ("---",) * 4]
     rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` once the model turns out to be stiff", "", "nearly everything"))
     rows += [
@@ -141,13 +139,12 @@ def page_table() -> str:
     return "\n".join(f"| {' | '.join(row)} |" if row[0] != "---" else f"|{'|'.join(row)}|" for row in rows)
 
 
-GONE = ("solver", "iteration")
-"""Settings of earlier versions."""
+REMOVED_SETTINGS = ("solver", "iteration")
 
 
-def retired(settings: Mapping[str, object]) -> dict[str, object]:
+def migrated_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """Convert settings stored by an earlier version: replace retired methods, drop removed settings."""
-    current = {name: value for name, value in settings.items() if name not in GONE}
+    current = {name: value for name, value in settings.items() if name not in REMOVED_SETTINGS}
     if isinstance(method := current.get("method"), str):
         current["method"] = RETIRED.get(method.strip().lower(), method)
     return current

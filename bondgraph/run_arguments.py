@@ -1,7 +1,7 @@
 """Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
 
-`RunSettings` is for type checkers (`**settings: Unpack[RunSettings]`), with the default and the meaning of each keyword beside
-its type; `spelled_settings` writes these into the signature and the docstring that `help` and completion show."""
+`RunSettings` has the type, default and meaning of each keyword; `spelled_settings` writes them into signatures and docstrings.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Startable(Protocol):
         """States, modes and parameters by name."""
 
 
-def start_of(initial: Any) -> Any:
+def start_values_of(initial: Any) -> Any:
     """Return the start values of an operating point or a similar object, and any other argument unchanged."""
     if initial is None or isinstance(initial, (dict, StartValues)):
         return initial
@@ -127,15 +127,15 @@ class Setting:
 
 
 class RunSettings(TypedDict, total=False):
-    """Settings of a run: the keywords of `simulate` except the model, its parameters and `t_end`."""
+    """Settings of a run: the keywords of `simulate` other than `parameters`, `initial`, `keep` and `sink`."""
 
     t_start: Annotated[float, Setting(0.0, "start time, s.")]
     samples: Annotated[
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "sample step in s (0.01), number of equidistant samples (2000), or ascending sample times; 1001 samples by default."
-            " The start is sampled too.",
+            "sample step in s (a float, 0.01), number of equidistant samples (an integer, 2000), or ascending sample times; 1001"
+            " samples by default. The start is sampled too.",
         ),
     ]
     method: Annotated[str | MethodEntry, Setting("auto", help_text())]
@@ -143,7 +143,7 @@ class RunSettings(TypedDict, total=False):
         float,
         Setting(
             1e-7,
-            "bound on the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
+            "target for the error of the run relative to the energy scale, 1e-13 to 1e-1; the integrators work with a smaller"
             " tolerance per step.",
         ),
     ]
@@ -165,8 +165,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to within a thousandth of rtol: "simultaneous" solves them together, and "sequential"'
-            " one after another in the order of their names.",
+            'collisions whose times (relative to the run) or states differ by less than rtol / 1000: "simultaneous" solves them'
+            ' together, and "sequential" one after another in the order of their names.',
         ),
     ]
     singular: Annotated[

@@ -1,5 +1,5 @@
-"""Precompile the code that is the same for all models (solvers, error control, layouts) into the cache (`screwbond warm`), or
-into a folder that a wheel ships (`python -m bondgraph.warming FOLDER`)."""
+"""Precompilation of the code that is the same for all models (solvers, error control, layouts), into the cache (`screwbond warm`)
+or into a folder that a wheel ships (`python -m bondgraph.warming FOLDER`)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from bondgraph.stepping import step
 from bondgraph.stepping.free_bodies.machine import steps as pile_steps
 
 
-def _of_method(entry: MethodEntry) -> Callable[[], Library]:
+def _method_compiler(entry: MethodEntry) -> Callable[[], Library]:
     return lambda: entry.load().machine_code()
 
 
-def _of_pages() -> None:
+def _compile_page_solvers() -> None:
     """Compile to WebAssembly the solvers that "auto" uses, for all pages."""
     if is_available():
         multiply_add_modules()
@@ -43,7 +43,7 @@ def _of_pages() -> None:
 
 PAGES = "pages that simulate"
 PARTS: Mapping[str, Callable[[], object]] = {
-    **{f"{entry.name}, order {entry.orders[0]}, with events": _of_method(entry) for entry in METHODS.values()},
+    **{f"{entry.name}, order {entry.orders[0]}, with events": _method_compiler(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "coupling graph of a Jacobian": coupling_graph.machine_code,
     "patterns of a Jacobian": pattern_rooms.machine_code,
@@ -54,7 +54,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "steps with rigid contacts": step.machine_code,
     "contacts of free bodies": pile_steps.machine_code,
     "layout of diagrams": board.machine_code,
-    PAGES: _of_pages,
+    PAGES: _compile_page_solvers,
 }
 """Functions that compile or load the machine code of this project, by purpose."""
 

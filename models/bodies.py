@@ -208,13 +208,13 @@ def rigid_body(
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
     surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that replace both in pictures.
     centre_of_mass : position in object coordinates, m.
-    position, quaternion : start pose of the object frame (w, x, y, z; object to world).
+    position, quaternion : start pose of the object frame in the world, m and (w, x, y, z).
     velocity, angular_velocity : velocity of the centre of mass, and angular velocity, at the start, in world coordinates, m/s and
         rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
     Raises `GeometryError` for a mass or an inertia that no body can have; `ModelError` E424 for vectors of wrong length or with
-    non-finite numbers, E425 for a quaternion far from unit.
+    non-finite numbers, E425 for a quaternion whose norm is far from 1, and the errors of `Body`.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
     """
@@ -285,7 +285,7 @@ def ground(
     position: Vector3 = (0.0, 0.0, 0.0),
     quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
-    """Build a body that never moves: an Sf of zero twist at its 1-junction."""
+    """Build a body that never moves: an Sf of zero twist at its 1-junction. Arguments and errors are as for `rigid_body`."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
     body.fixed = True
     body.connect(Sf("rest", dimension=6, domain=SCREW, frame="0"), world)
@@ -331,7 +331,8 @@ def prescribed_body(
     """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: an Sf at its 1-junction.
 
     The twist's linear part is the velocity of the body-fixed point that is now at the world's origin; a turntable about an
-    axis through `c` has [omega, c x omega].
+    axis through `c` has [omega, c x omega]. Raises `ModelError` E424 for a twist that is neither six finite numbers nor a
+    function of one argument; other errors are as for `rigid_body`.
     """
     body, world = Body(name, surface, shape, visual), world_junction(name)
     if callable(twist):

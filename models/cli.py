@@ -1,4 +1,4 @@
-"""Entry point of the command `screwbond`: parse the arguments, run the subcommand, and report errors in one line."""
+"""Entry point of the command `screwbond`: parse the arguments, run the subcommand, and report an error in one message."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from bondgraph.errors import RunEndedWarning, ScrewbondError
 
 
 def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
-    """Run a command and return the exit status: 0 done, 1 the run ended early, 2 bad input, a path that cannot be
-    written, or an internal error. A run with status 2 prints one message and writes nothing.
+    """Run a command and return the exit status: 0 done, 1 the run ended early, 2 bad input, a path that cannot be written, or an
+    internal error, 130 interrupted. With the status 2 or 130 the command prints one message.
 
     `commands` : the table of commands, by default `COMMANDS`.
     """
@@ -94,8 +94,8 @@ def _warm(_: Any) -> int:
     return 0
 
 
-INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-WARM = Command("warm", "compile the solvers now, so that the first run need not", lambda parser: None, _warm)
+INFO = Command("info", "show versions, and whether pictures can be rendered", lambda parser: None, _info)
+WARM = Command("warm", "compile the solvers now instead of in the first run", lambda parser: None, _warm)
 COMMANDS: tuple[Command, ...] = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_FILE, SHOW_FILE, EXPORT_FILE)
 COMMANDS += (SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
 

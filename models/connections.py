@@ -73,8 +73,8 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
 
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
-    """Return an empty part with ports `a`, `b` for world twists, its 0-junction of T_0_a_b, and inputs `pose a`, `pose b`, which
-    the function named `fed_by` feeds."""
+    """Return a part with ports `a`, `b` for world twists and inputs `pose a`, `pose b`, and its only element, the 0-junction of
+    T_0_a_b. `fed_by` : call that connects the inputs, for messages."""
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)
@@ -93,8 +93,8 @@ def velocity_at(point: Any) -> np.ndarray:
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist between two frames with the matrix (6, 6) of a signal, or its products
-    `action`."""
+    """Return the MTF "Ad" that transforms a twist between two frames: its `matrix` (6, 6), and the products with it (`action`),
+    are functions of a signal."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

@@ -43,7 +43,7 @@ def fmu_block(
     outputs : variables of the FMU; each is the signal `<name>.<variable>`.
     period, offset : time between ticks, and time of the first tick, s.
     parameters : values of the FMU's parameters, which become parameters of the block.
-    name : name of the block; by default the file's name.
+    name : name of the block; by default that of the file without its extension.
 
     Raises `ModelError` E690 for an unsuitable file, E691 for variables that the FMU lacks or that are of another kind. A run
     raises `RunError` E692 with the FMU's own message if the FMU fails. Functions that need formulas refuse the block (E693).
@@ -52,20 +52,19 @@ def fmu_block(
     unit = open_unit(path, inputs, outputs, parameters)
     library = ForeignLibrary(Path(path).name, unit.archive.digest, tuple(inputs), tuple(outputs), tuple(parameters), unit=unit)
     locals_in = {f"in{k}": path for k, path in enumerate(inputs.values())}
-    following = {state: f"next {state}" for state in library.states}
+    next_names = {state: f"next {state}" for state in library.states}
     starts = {each.name: each.start for each in unit.taken if math.isfinite(each.start)}
-    *held, steps = library.states
-    sampled = held[len(outputs) :]
+    *sampled, steps = library.states[len(outputs) :]
     block = Block(
         name,
         [
-            *((following[state], lambda y: y, [state]) for state in outputs),
-            *((following[state], lambda u: u, [word]) for state, word in zip(sampled, locals_in, strict=True)),
-            (following[steps], lambda k: k + 1.0, [steps]),
+            *((next_names[state], lambda y: y, [state]) for state in outputs),
+            *((next_names[state], lambda u: u, [word]) for state, word in zip(sampled, locals_in, strict=True)),
+            (next_names[steps], lambda k: k + 1.0, [steps]),
         ],
         inputs=locals_in,
         states={**dict.fromkeys(library.states, 0.0), **starts},
-        updates=following,
+        updates=next_names,
         parameters=parameters,
         units={each.name: each.unit for each in unit.taken},
         period=period,

@@ -34,8 +34,8 @@ _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
 class AppliedForce(Graph):
     """Graph of an applied force, torque or wrench, which `attach_force` connects to its body.
 
-    Signals: `velocity` of the point, in the axes of the force (velocity times force is the power); `wrench` (6,), on the body in
-    world coordinates; `point` (3,), in the world, m.
+    Signals: `velocity` of the point in the axes of the force (velocity times force is the power), for a torque the angular
+    velocity, for a wrench the twist; `wrench` (6,), on the body in world coordinates; `point` (3,), in the world, m.
     """
 
     def __init__(self, name: str, paths: Sequence[str]):
@@ -64,12 +64,12 @@ _ORIGIN = Op("origin", lambda H: H[:3, 3], "p(#1)")
 def force(
     name: str, force: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
-    """Return a force (3,), N, at the point `at` of a body, in object coordinates, m: `attach_force(graph, part, body)`.
+    """Return a force (3,), N, at a point of a body, to which `attach_force(graph, part, body)` connects it.
 
     Parameters
     ----------
     force : three numbers, or a function of `signals` that returns them, as for `Se`.
-    at : point of application; it moves with the body.
+    at : point of application in object coordinates, m; it moves with the body.
     axes : axes of the components: "world", or "body" for a force that turns with the body, such as a thrust.
     signals : paths in the graph around the body, arguments of the function.
 
@@ -128,8 +128,8 @@ def _applied(name: str, value: Applied, domain: Domain, at: Vector3, axes: str, 
 
 
 def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
-    """Connect an applied force to its body in the graph around both: a half arrow to the body, and the signals that it reads.
-    Return the graph.
+    """Connect an applied force to its body in the graph that contains both, with a half arrow to the body and the signals of its
+    function, and return the graph.
 
     Raises `ModelError` E336 if `part` is not a force, torque or wrench, or if `body` is not a body or is inside another part;
     E488 if the force is attached already.

@@ -65,8 +65,8 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
-    An error of this project is printed and does not end it."""
+    """Call `redraw` at once and after each change of a file, while `go_on()` is true; return the number of calls. A
+    `ScrewbondError` is printed and does not end the loop."""
     content, count = None, 0
     while count == 0 or go_on():
         try:
@@ -119,7 +119,7 @@ def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())
     path = out / f"{model_identifier(model.name)}.fmu"
-    chosen = {"version": options.fmi_version, "inputs": options.input or (), "outputs": options.output or ()}
+    chosen = {"version": options.fmi_version or 3, "inputs": options.input or (), "outputs": options.output or ()}
     return fmu(model, path, t_end=options.t_end, **chosen).path
 
 
@@ -136,7 +136,7 @@ EXPORTS: Mapping[str, Export] = MappingProxyType(
         "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
         "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
         "modelica": Export("a Modelica model", lambda model, out, _: modelica_source(model).write(out)),
-        "fmu": Export("a functional mock-up unit (FMI), with a C compiler", _fmu),
+        "fmu": Export("a functional mock-up unit (FMI), which needs a C compiler", _fmu),
         "casadi": Export("the rates as a function for casadi.Function.load", _casadi),
     }
 )
@@ -151,10 +151,15 @@ def _export_arguments(parser: ArgumentParser) -> None:
     unit.add_argument("--t-end", type=float, metavar="S", help="end time of its run, s; required")
     unit.add_argument("--input", action="append", metavar="NAME", help="a parameter that the importer sets; may be repeated")
     unit.add_argument("--output", action="append", metavar="NAME", help="a value that is an output; may be repeated")
-    unit.add_argument("--fmi-version", type=int, choices=(2, 3), default=3, help="version of the standard, 3 by default")
+    unit.add_argument("--fmi-version", type=int, choices=(2, 3), help="version of the standard, 3 by default")
 
 
 def _export(options: Namespace) -> int:
+    for_units = ("t_end", "input", "output", "fmi_version")
+    used = " and ".join(f"--{name.replace('_', '-')}" for name in for_units if getattr(options, name) is not None)
+    if options.to != "fmu" and used:
+        title = f"{used}: only for a functional mock-up unit"
+        raise refusal("E613", title, "--to fmu", f"--to {options.to} without {used}", about=options.model, places=())
     check_directory(options.out)
     model = load_any(Path(options.model))
     options.out.mkdir(parents=True, exist_ok=True)

@@ -35,8 +35,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle, or scalar signals by the keys "x", "y" and "angle", of which a missing one is zero.
-"""
+"""Signal (2,) or (3,) of x, y and the angle, or scalar signals by the keys "x", "y" and "angle"; missing ones are zero."""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -52,8 +51,7 @@ class PlanarAppearance:
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
     visuals : visuals that pictures show instead of the outline.
-    mass, inertia : kg, kg m^2; they size the square drawn for a body without an
-        outline; None: unknown.
+    mass, inertia : kg, kg m^2; they size the square drawn for a body without an outline; None: unknown.
     gravity : along -y, m/s^2.
     """
 
@@ -99,7 +97,7 @@ def mark_planar_body(
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
     visual : a `Visual`, or several, that pictures show instead of the outline.
 
-    Return the graph. Raises `ModelError` E575 for invalid places and outlines.
+    Return the graph. Raises `ModelError` E575 for invalid places and outlines, E576 for an invalid visual.
     """
     appearance = PlanarAppearance(check_outline(name, outline), visuals_of(name, visual))
     return graph.mark_visible(Visible("planar body", _signals(name, place), appearance, name))
@@ -122,7 +120,7 @@ def mark_planar_contact(
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
         degrees, as in `attach_planar_contact`.
 
-    Return the graph.
+    Return the graph. Raises `ModelError` E575 for an invalid place.
     """
     (body, contact_point), (other, outward, offset) = point, face
     normal = np.asarray(outward, dtype=float) / np.linalg.norm(outward)
@@ -176,8 +174,8 @@ _GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
     """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
-    A half arrow into `normal` opens the gap, and a half arrow out of it closes the gap; likewise for `tangent`, whose flow is the
-    slip.
+    The flow of a half arrow into `normal` opens the gap, and that of a half arrow out of it closes the gap; the flow of `tangent`
+    is the slip, with the same signs.
 
     Parameters
     ----------
@@ -238,24 +236,26 @@ def planar_body(
     outline: Outline | None = None,
     visual: Visual | Sequence[Visual] | None = None,
 ) -> PlanarBody:
-    """Build a body in the plane of x and y, with the port `motion` and the signal `place` (x, y, angle).
+    """Build a body in the plane of x and y, with the port `motion` and the signal `place`: (x, y, angle), without inertia (x, y).
 
     Parameters
     ----------
     mass : kg.
     inertia : kg m^2 about its centre; None: the body does not rotate.
-    place : start pose of its centre of mass, m and rad; without inertia the angle is constant.
+    place : start pose of its centre of mass, m and rad; without inertia the angle is zero.
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
     visual : a `Visual`, or several, that pictures show instead of the outline.
 
-    Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 for an invalid outline.
+    Raises `ModelError` E503 for invalid values, E150 for an invalid place, E575 and E576 for an invalid outline or visual.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     numbers = floats(place, (2,), (3,))
     if numbers is None:
         raise refused("place", place, "finite x, y and angle, in m and rad", "place=(0.0, 1.0, 0.0)")
+    if inertia is None and any(numbers[2:]):
+        raise refused("place", place, "the angle 0 for a body without inertia, which does not rotate", "place=(0.0, 1.0)")
     start = np.array([*numbers, 0.0][:3] if inertia is not None else numbers[:2])
     size = len(start)
     body = PlanarBody(name, start)
@@ -284,11 +284,11 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the outward normal in its axes, and the distance of the face from the body's
-        origin along the normal, m.
+    face : the body or None, the outward normal in its axes, and the distance of the face from the body's origin along the normal,
+        m.
     friction : coefficient; None: frictionless.
 
-    Return the contact, which is `graph.<name>`.
+    Return the contact, which is `graph.<name>`. Raises `ModelError` E503 for an invalid friction.
     """
     (body, corner), (other, outward, offset) = point, face
     c, normal = np.asarray(corner, dtype=float), np.asarray(outward, dtype=float)

@@ -40,13 +40,13 @@ from screwbond.models.studies.tasks import Command
 
 from bondgraph.errors import ModelError
 from bondgraph.interchange import load_model
-from bondgraph.methods import GONE, retired
+from bondgraph.methods import REMOVED_SETTINGS, migrated_settings
 from bondgraph.output.extras import require_package
 from bondgraph.output.files import atomic_file, known_ending, printable_path
 from bondgraph.run.measures import MEASURES, STORED, Measure
 from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import Runs, loguniform, normal, sweep, uniform
-from bondgraph.sweeps.interface import OWN
+from bondgraph.sweeps.interface import SWEEP_SETTINGS
 from bondgraph.sweeps.tasks import Keepable
 from screws.errors import plural
 from screws.names.renamed import SETTINGS as OLD_SETTINGS
@@ -61,12 +61,12 @@ class Spaced:
 
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
-    count: int = number("", "how many", integer=True, least=1, most=10_000_000)
+    count: int = number("", "number of values", integer=True, least=1, most=10_000_000)
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Arguments of `sweep` other than the model."""
+    """Content of a plan file: arguments of `sweep`."""
 
     points: Any
     keep: Mapping[str, Keepable]
@@ -77,7 +77,7 @@ class SweepPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """Read the plan in a file. Raises `ModelError` E401 to E408 with the path, file and line of every problem."""
+    """Read the plan in a file. Raises `ModelError` E401 to E408 with the file, JSON path and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
@@ -151,9 +151,9 @@ def _settings(section: JsonSection) -> dict[str, Any]:
     settings = section.section("settings", required=False)
     if settings is None:
         return {}
-    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *GONE) if name not in OWN)
+    settings.known_keys.extend(name for name in (*SETTINGS, *OLD_SETTINGS, *REMOVED_SETTINGS) if name not in SWEEP_SETTINGS)
     settings.finish()
-    return retired(current_settings(settings.values))
+    return migrated_settings(current_settings(settings.values))
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +161,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
-    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, written when all are done")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="table with a row for each run, written after the last run")
     parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities versus varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"

@@ -89,7 +89,7 @@ class Visual:
 
     @property
     def pose(self) -> np.ndarray:
-        """H_body_visual (4, 4)."""
+        """Pose H_body_visual (4, 4)."""
         q = np.asarray(self.quaternion, dtype=float)
         return np.asarray(pose_from_state(np.array([*(q / np.linalg.norm(q)), *self.position])), dtype=float)
 

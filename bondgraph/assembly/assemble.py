@@ -21,8 +21,8 @@ from bondgraph.assembly.draft import (
     keep_state,
     law_arguments,
     name_port,
-    seek,
     signed,
+    solve_for,
     variable,
 )
 from bondgraph.assembly.patterns import Patterns
@@ -37,7 +37,7 @@ from bondgraph.model.dissipation import DISSIPATED, HeatFlow, ResistorField
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import across_unit, conversion_of, conversions, expected_unit, implied_unit, ratio_unit
 from bondgraph.model.laws import OTHER, Action, Gyrator, Junction, Ratio, Reaction, SkewGyrator, Transformer, Variable
-from bondgraph.model.modal import choose_by, numbers_of
+from bondgraph.model.modal import parameter_values, value_by_mode
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import (
     APPLY,
@@ -239,7 +239,7 @@ def write_element(draft: Assembly, path: str, element: Element, writer: Writer |
 
 def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
     for name, parameter in element.parameters.items():
-        for key, value in numbers_of(name, parameter).items():
+        for key, value in parameter_values(name, parameter).items():
             unit = parameter.unit or implied_unit(draft.model, path, name, value)
             draft.declare(f"{path}.{key}", np.shape(value), unit, element.symbols.get(key, ""))
             draft.parameters[f"{path}.{key}"] = np.asarray(value, dtype=float)
@@ -260,13 +260,13 @@ def writer_of(element: Element) -> Writer:
 def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -> None:
     by_mode = parameter.value
     states = draft.model.automata[by_mode.automaton].states
-    names = tuple(f"{path}.{key}" for key in numbers_of(name, parameter))
+    names = tuple(f"{path}.{key}" for key in parameter_values(name, parameter))
     first, value = draft.values[names[0]], next(iter(by_mode.values.values()))
     unit = first.unit
     if parameter.unit and conversion_of(draft.model, path, name, parameter, value) is not None:
         unit = expected_unit(draft.model, path, name, parameter, value) or in_si(unit)
     selected = draft.declare(f"{path}.{name}", first.shape, unit, draft.model.elements[path].symbols.get(name, ""))
-    choose = choose_by(tuple(states.index(state) for state in by_mode.values))
+    choose = value_by_mode(tuple(states.index(state) for state in by_mode.values))
     draft.write(path, choose, selected, f"{by_mode.automaton}.mode", *names)
 
 
@@ -293,7 +293,7 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
         draft.write(path, SOUGHT, result, result, zero, computed)
     else:
         assert inverse is not None
-        seek(draft, path, element, inverse, result, argument, "e" if gives_flow else "f")
+        solve_for(draft, path, element, inverse, result, argument, "e" if gives_flow else "f")
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, sign, "dissipated")
 

@@ -109,7 +109,7 @@ def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
     return negative
 
 
-def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
+def solve_for(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
     """Write `value` as the solution of output = op(value): an algebraic loop of one statement; `letter` is the symbol of the
     output."""
     if isinstance(op.function, Curve):

@@ -20,7 +20,7 @@ import numpy as np
 from bondgraph.assembly.system import Statement, System
 from bondgraph.assembly.unit_scalars import DIMENSIONLESS, UnitScalar
 from bondgraph.model.ops import SOUGHT, TIME_DERIVATIVE
-from bondgraph.model.units import Powers, blocks, joined, powers, times, written
+from bondgraph.model.units import Powers, blocks, joined, powers, times, unit_text
 from bondgraph.units import SYMBOLS, entry_units
 from bondgraph.units.conversions import PI
 
@@ -47,10 +47,10 @@ def units_of(system: System) -> dict[str, str]:
         if statement.outs not in choices:
             equations.add_statement(statement)
     for name, rate in sorted((state.name, state.rate) for state in system.states):
-        equations.relate(rate, name, PER_SECOND)
+        equations.add_ratio(rate, name, PER_SECOND)
     changes = [clock.updates for clock in system.clocks] + [event.resets for event in system.events]
     for name, value in sorted(itertools.chain(*changes)):
-        equations.relate(name, value)
+        equations.add_ratio(name, value)
     solution = _solved(equations)
     return {
         name: value.unit or _unit(equations.entries(name), value.shape or (), solution) for name, value in system.values.items()
@@ -87,23 +87,22 @@ class UnitEquations:
         self.count += 1
         return UnitScalar(self, self.count - 1)
 
-    def product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
-        """State that the product of the units of some nodes, each to a power, is a unit."""
+    def add_product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
         sums: dict[int, Fraction | int] = defaultdict(int)
         for node, power in terms:
             sums[node] += power
         if sums.keys().isdisjoint(self.generic):
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
-    def relate(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
-        """State that each entry of a value has the unit of the other value's entry, times a ratio."""
+    def add_ratio(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
+        """Add the equations that each entry of a value has the unit of the other value's entry, times a ratio."""
         for a, b in zip(self.entries(one), self.entries(other), strict=False):
-            self.product(ratio, (a, 1), (b, -1))
+            self.add_product(ratio, (a, 1), (b, -1))
 
     def add_statement(self, statement: Statement) -> None:
         """Add the equations of a statement; none if its formula accepts only numbers."""
         if statement.op is TIME_DERIVATIVE:
-            self.relate(statement.outs[0], statement.args[0], PER_SECOND)
+            self.add_ratio(statement.outs[0], statement.args[0], PER_SECOND)
             return
         if statement.op is SOUGHT or any(name not in self.first for name in (*statement.outs, *statement.args)):
             return
@@ -119,7 +118,7 @@ class UnitEquations:
         for name, result in zip(statement.outs, results, strict=True):
             for node, scalar in zip(self.entries(name), result, strict=False):
                 if isinstance(scalar, UnitScalar):
-                    self.product(DIMENSIONLESS, (node, 1), (scalar.node, -1))
+                    self.add_product(DIMENSIONLESS, (node, 1), (scalar.node, -1))
 
 
 def _is_of_port(name: str, system: System) -> bool:
@@ -189,7 +188,7 @@ def _dimension(unit: Powers) -> dict[str, Fraction]:
 
 
 def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) -> str:
-    units = [written(_readable(solved[node])) if node in solved else "" for node in entries]
+    units = [unit_text(_readable(solved[node])) if node in solved else "" for node in entries]
     several = len(set(units)) > 1
     return "" if not units or (several and len(shape) > 1) else joined(blocks(units)) if all(units) else ""
 

@@ -14,8 +14,8 @@ from bondgraph.assembly.draft import (
     flow,
     into,
     law_arguments,
-    seek,
     signed,
+    solve_for,
     variable,
 )
 from bondgraph.assembly.system import Unknown
@@ -51,7 +51,7 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
         draft.write(path, law.output, variable(bond, law.gives), state, *arguments)
     else:
         assert law.inverse is not None
-        seek(draft, path, element, law.inverse, variable(bond, law.gives), state, law.state)
+        solve_for(draft, path, element, law.inverse, variable(bond, law.gives), state, law.state)
     moving = signed(draft, path, variable(bond, OTHER[law.gives]), into(bond, path))
     if law.rate is None:
         draft.same(path, rate, moving)
@@ -72,7 +72,7 @@ def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) ->
         assert law.output is not None
         if np.any(np.asarray(spec.initial, dtype=float)):
             draft.values[state] = replace(draft.values[state], near=spec.initial)
-        seek(draft, path, element, law.output, state, output, law.gives[0])
+        solve_for(draft, path, element, law.output, state, output, law.gives[0])
     else:
         draft.write(path, law.inverse, state, output, *law_arguments(path, element))
     draft.write(path, TIME_DERIVATIVE, rate, state)

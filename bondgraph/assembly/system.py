@@ -105,7 +105,7 @@ class LoweredTransition:
     """Friction and normal constraints that may have no solution, or several (Painlevé paradox); such a case ends the run."""
 
     @property
-    def found(self) -> bool:
+    def added_by_tracing(self) -> bool:
         """True for a transition that is not part of the model but was added by tracing to end the run."""
         return self.contradicting is not None or bool(self.paradox)
 
@@ -183,8 +183,8 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Closing:
-    """Constraint (Delassus) matrix A = J M^-1 J^T of the position constraints that are always active, built by tracing."""
+class ConstraintMatrixLayout:
+    """Layout of the constraint (Delassus) matrix A = J M^-1 J^T of the position constraints that are always active."""
 
     flows: tuple[str, ...]
     """The element of each scalar flow that a constraint makes zero."""
@@ -193,7 +193,7 @@ class Closing:
     pattern: tuple[tuple[int, int], ...]
     """Structurally nonzero entries, as (row, column)."""
     repeating: tuple[int, ...] = ()
-    """Sets of rows that contain redundant rows."""
+    """Indices of the rows that belong to dependent sets, each of which has redundant rows."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class System:
     """Clocks in the order of simultaneous ticks."""
     same: tuple[tuple[str, str], ...] = ()
     """Pairs of names for the same value, until aliases are removed."""
-    closing: Closing | None = None
+    closing: ConstraintMatrixLayout | None = None
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
     """Conversions of parameters from declared units to the units that statements use."""
     indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
@@ -261,7 +261,7 @@ class System:
         """Indices in x of each state."""
         return _indices({state.name: state.initial for state in self.states})
 
-    def read_by_statements(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    def in_statement_units(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return parameters by name in the units that statements use, from values in declared units."""
         if not self.conversions:
             return parameters
@@ -341,7 +341,7 @@ def evaluate_statements(
     return env
 
 
-def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
+def evaluate_value(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
     """Evaluate one value in floats from the `inputs` (states, parameters, modes), executing only the statements on which it
     depends."""
     producers = system.producers

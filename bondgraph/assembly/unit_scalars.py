@@ -26,8 +26,8 @@ class UnitRecord(Protocol):
     def node(self) -> UnitScalar:
         """Return a scalar with a new unknown unit."""
 
-    def product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
-        """State that the product of the units of some nodes, each to a power, is a unit."""
+    def add_product(self, unit: Powers, *terms: tuple[int, Fraction | int]) -> None:
+        """Add the equation that the product of the units of some nodes, each to a power, is a unit."""
 
 
 class UnitScalar:
@@ -38,16 +38,16 @@ class UnitScalar:
     def __init__(self, equations: UnitRecord, node: int):
         self.equations, self.node = equations, node
 
-    def _same(self, *others: Any) -> UnitScalar:
+    def _of_same_unit(self, *others: Any) -> UnitScalar:
         """Return a scalar with the unit of this scalar and of all `others` except numbers, such as their sum."""
         result = self.equations.node()
         for each in (self, *others):
             if isinstance(each, UnitScalar):
-                self.equations.product(DIMENSIONLESS, (result.node, 1), (each.node, -1))
+                self.equations.add_product(DIMENSIONLESS, (result.node, 1), (each.node, -1))
         return result
 
     def _of_unit(self, unit: Powers) -> UnitScalar:
-        self.equations.product(unit, (self.node, 1))
+        self.equations.add_product(unit, (self.node, 1))
         return self
 
     def _to_power(self, power: Fraction | int, other: Any = None, other_power: int = 0) -> UnitScalar:
@@ -56,16 +56,16 @@ class UnitScalar:
             return self
         result = self.equations.node()
         if other is None:
-            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power))
+            self.equations.add_product(DIMENSIONLESS, (result.node, 1), (self.node, -power))
         elif isinstance(other, UnitScalar):
-            self.equations.product(DIMENSIONLESS, (result.node, 1), (self.node, -power), (other.node, -other_power))
+            self.equations.add_product(DIMENSIONLESS, (result.node, 1), (self.node, -power), (other.node, -other_power))
         return result
 
     def _elementwise(operation: Any) -> Any:  # type: ignore[misc]
         """Leave operations with arrays to NumPy."""
         return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_same)
+    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_of_same_unit)
     __mul__ = __rmul__ = _elementwise(lambda self, other: self._to_power(1, other, 1))
     __truediv__ = _elementwise(lambda self, other: self._to_power(1, other, -1))
     __rtruediv__ = _elementwise(lambda self, other: self.equations.node())  # a number divided by this scalar
@@ -94,7 +94,7 @@ class UnitScalar:
         raise TypeError("a scalar that has only a unit has no truth value")
 
     def _condition(self, other: Any) -> UnitScalar:
-        self._same(other)
+        self._of_same_unit(other)
         return self.equations.node()._of_unit(DIMENSIONLESS)
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> UnitScalar:
@@ -106,6 +106,6 @@ class UnitScalar:
             self._of_unit(ARGUMENTS[name])
         if name in (*SELECTING, "where", "take"):
             entries = entries[isinstance(first, UnitScalar) :] if name == "take" else entries
-            return entries[0]._same(*entries[1:]) if entries else self.equations.node()
-        self._same(*entries)
+            return entries[0]._of_same_unit(*entries[1:]) if entries else self.equations.node()
+        self._of_same_unit(*entries)
         return self.equations.node()._of_unit(RESULTS.get(name, DIMENSIONLESS))

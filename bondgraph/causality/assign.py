@@ -45,15 +45,15 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     """Return the problem E203 of a clash between elements that have only one causality."""
     sides = [side for side in (_side(strokes, group) for group in clash.groups) if side]
     culprits = list(dict.fromkeys(path for side in sides for path in side))
-    if turned := _to_turn_round(model, [*culprits, *((clash.node.path,) if clash.node else ())]):
-        return _against_its_matrix(model, clash, turned, culprits)
+    if turned := _transformer_to_reverse(model, [*culprits, *((clash.node.path,) if clash.node else ())]):
+        return _matrix_problem(model, clash, turned, culprits)
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     if clash.node is None:
         bond = model.bonds[clash.bond]
         variable = "flow" if strokes.into_head[clash.bond] == (bond.head.element == culprits[0]) else "effort"
         says = f"{_all(model, culprits)} {'both set' if len(culprits) > 1 else 'sets'} its {variable}"
         cure = "a junction with a C, I or R between them"
-    elif clash.node.special is None:
+    elif clash.node.strong_takes_effort is None:
         says, cure = _at_two_port(model, clash.node, culprits)
     elif clash.case == "two":
         says, cure = _too_many(model, clash.node, sides, culprits)
@@ -63,7 +63,7 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, culprits), (cure,))
 
 
-def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
+def _transformer_to_reverse(model: Model, paths: Sequence[str]) -> str:
     """Return the path of the first matrix transformer whose reversal would make the graph causal; "" if none would."""
     for path in dict.fromkeys(paths):
         element = model.elements.get(path)
@@ -80,7 +80,7 @@ def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
     return ""
 
 
-def _against_its_matrix(model: Model, clash: Clash, path: str, culprits: Sequence[str]) -> Problem:
+def _matrix_problem(model: Model, clash: Clash, path: str, culprits: Sequence[str]) -> Problem:
     name, others = _name(model, path), [each for each in culprits if each != path]
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     details = (
@@ -97,8 +97,8 @@ def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
     details = ("no assignment of strokes satisfies all junctions and two-ports here", _bonds(model, clash))
-    cures = (f"a C, I or R at one of the junctions of the ring through {where}",)
-    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), cures)
+    cure = f"a C, I or R at one of the junctions of the ring through {where}"
+    return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), (cure,))
 
 
 def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ def _side(strokes: Strokes, group: tuple[int, ...] | str) -> tuple[str, ...]:
 
 
 def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits: Sequence[str]) -> tuple[str, str]:
-    variable, between, drive = ("effort", "an I or R", "Sf") if node.special is True else ("flow", "a C or R", "Se")
+    variable, between, drive = ("effort", "an I or R", "Sf") if node.strong_takes_effort is True else ("flow", "a C or R", "Se")
     names = " and ".join(_all(model, side) for side in dict.fromkeys(map(tuple, sides)))
     laws = {path: model.elements[path].law for path in culprits}
     sources = [path for path, law in laws.items() if isinstance(law, Source) and law.gives == variable]
@@ -117,7 +117,9 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
 
 
 def _no_setter(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str, str]:
-    missing, imposed, kinds = ("effort", "flow", "a C or R") if node.special is True else ("flow", "effort", "an I or R")
+    missing, imposed, kinds = (
+        ("effort", "flow", "a C or R") if node.strong_takes_effort is True else ("flow", "effort", "an I or R")
+    )
     says = f"no bond sets its {missing}: {_all(model, culprits)} set the {imposed} of every bond"
     return says, f"{kinds} at this junction{_in_words(model, node, kinds)}"
 
@@ -133,10 +135,12 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
     if node.path in culprits:
         law = element.law
         inputs = "the flows at both ports" if isinstance(law, Gyrator) else "the flow at port 1 and the effort at port 2"
-        return (
-            f"it is a matrix, so its inputs are {inputs}; {_all(model, others or culprits)} would need its inverse",
-            f"turn {_name(model, node.path)} around, or insert a C, I or R between it and the part that requires this causality",
-        )
+        sources = [path for path in others if path in model.elements and isinstance(model.elements[path].law, Source)]
+        cure = f"turn {_name(model, node.path)} around, or insert a C, I or R between it and what requires this causality"
+        if sources and model.elements[sources[0]].law_as(Source).gives == "flow":  # such as the speed of a joint
+            holds = 'Constraint("drive", holds="velocity", closing="smooth")'
+            cure = f"{_name(model, sources[0])} and {holds} at a new J0 between them, which makes both flows equal"
+        return f"it is a matrix, so its inputs are {inputs}; {_all(model, others or culprits)} would need its inverse", cure
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
         f"{_all(model, others)} set {variables}, but the element computes one from the other",
@@ -165,11 +169,8 @@ def _bonds(model: Model, clash: Clash) -> str:
 
 
 def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place | None, ...]:
-    lines = [model.elements[path].place for path in culprits if path in model.elements]
-    if not lines and clash.node:
-        lines = [model.elements[clash.node.path].place]
-    bond = model.bonds[clash.bond].place if clash.node is None else None
-    return (*lines, bond)
+    paths = [path for path in culprits if path in model.elements] or ([clash.node.path] if clash.node else [])
+    return (*(model.elements[path].place for path in paths), model.bonds[clash.bond].place if clash.node is None else None)
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:
@@ -184,7 +185,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
     initial = law.follows[1].initial
     start = initial if isinstance(initial, float) else real(initial)
     moves = bool(start) if isinstance(start, float) else start is not None and bool(np.any(start))
-    rank, *criteria = law.ease
+    rank, *criteria = law.dependence_order
     return (rank, not moves, *criteria)
 
 
@@ -292,7 +293,7 @@ def assign_causality(model: Model) -> Causality:
     """Assign causality, or raise `ModelError`.
 
     E203 names the elements of every conflict and a cure, E154 the switched junctions that open differently in equally good
-    causalities.
+    causalities; E100 is for anything but a `Model`.
     """
     if not isinstance(model, Model):
         raise no_model(model, "assign_causality", "graph.freeze()")
@@ -321,11 +322,11 @@ def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     dry = {path for path, law in laws.items() if isinstance(law, IdealConstraint) and law.may_give_flow}
     if not dry:
         return first
-    must, rather = demands[CausalityPreference.MUST], demands[CausalityPreference.RATHER]
+    must, rather = demands[CausalityPreference.MUST], demands[CausalityPreference.PREFERRED]
     eased = {
         **demands,
         CausalityPreference.MUST: [demand for demand in must if demand[0] not in dry],
-        CausalityPreference.RATHER: [*(demand for demand in must if demand[0] in dry), *rather],
+        CausalityPreference.PREFERRED: [*(demand for demand in must if demand[0] in dry), *rather],
     }
     other = _assigned(model, eased)
     return other if len(other[0].derivative) < len(first[0].derivative) else first
@@ -343,13 +344,13 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
             problems[path] = describe(model, strokes, clash)
     raise_if_any(model.name, list(problems.values()))
     fixed = len(strokes.trail)
-    wishes = list(_wishes(model, strokes.index, demands))
-    forced_by, chosen, denied = _complete(model, strokes, wishes)
+    preferences = list(_preferences(model, strokes.index, demands))
+    forced_by, chosen, denied = _complete(model, strokes, preferences)
     tied: dict[str, Ring] = {}
     while has_ring(strokes) and (ring := dependent_elements(model, strokes)).elements:
-        again = _turned(model, strokes, wishes, fixed, [path for path in ring.elements if path not in tied])
+        again = _with_reversed_stroke(model, strokes, preferences, fixed, [path for path in ring.elements if path not in tied])
         if again is None:
-            forced_by, chosen, denied = _complete(model, strokes, wishes)
+            forced_by, chosen, denied = _complete(model, strokes, preferences)
             break
         path, fixed, (forced_by, chosen, denied) = again
         tied[path] = ring
@@ -358,7 +359,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
-            return len(_complete(model, strokes, wishes)[2])
+            return len(_complete(model, strokes, preferences)[2])
         except (Clash, ModelError):
             return None
 
@@ -374,12 +375,12 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
 _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
 
 
-def _turned(
-    model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
+def _with_reversed_stroke(
+    model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
     """Reverse the stroke of one element of a ring of redundant setters, a switch or else the last of its storages; return None,
     with only the fixed strokes set, if no stroke can be reversed."""
-    order = {by: k for k, (_, _, by) in enumerate(wishes)}
+    order = {by: k for k, (_, _, by) in enumerate(preferences)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
     switches = [path for path in reversed(ring) if isinstance(model.elements[path].law, IdealSwitch)]
     for path in [*switches, *(path for path in storages if isinstance(model.elements[path].law, Storing))]:
@@ -389,19 +390,19 @@ def _turned(
         try:
             strokes.assign(i, not into_head, path)
             mark = len(strokes.trail)
-            return path, mark, _complete(model, strokes, wishes)
+            return path, mark, _complete(model, strokes, preferences)
         except (Clash, ModelError):
             strokes.undo(fixed)
-            _complete(model, strokes, wishes)
+            _complete(model, strokes, preferences)
     strokes.undo(fixed)
     return None
 
 
-def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
+def _complete(model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
     unmet."""
-    forced_by, chosen = _search(model, strokes, wishes)
-    denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
+    forced_by, chosen = _search(model, strokes, preferences)
+    denied = {by for i, into, by in preferences if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
 
 
@@ -409,18 +410,20 @@ def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]
 class _Choice:
     """A stroke chosen for a preference, and the length of the trail before it."""
 
-    wish: int
+    preference: int
     mark: int
     other: bool = False
     """True if the preferred stroke was tried and undone."""
 
 
-def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> tuple[dict[str, tuple[str, ...]], list[int]]:
+def _search(
+    model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]]
+) -> tuple[dict[str, tuple[str, ...]], list[int]]:
     forced_by: dict[str, tuple[str, ...]] = {}
     choices: list[_Choice] = []
     retractions, position = 0, 0
-    while position < len(wishes):
-        i, desired, by = wishes[position]
+    while position < len(preferences):
+        i, desired, by = preferences[position]
         decided = strokes.into_head[i]
         if decided is not None:
             if decided != desired and by != FREE:
@@ -429,7 +432,7 @@ def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]])
             continue
         choice = _Choice(position, len(strokes.trail))
         while True:
-            i, desired, by = wishes[choice.wish]
+            i, desired, by = preferences[choice.preference]
             try:
                 strokes.assign(i, desired != choice.other, by)
                 break
@@ -449,8 +452,8 @@ def _search(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]])
                 choice.other = True
                 strokes.undo(choice.mark)
         choices.append(choice)
-        position = choice.wish + 1
-    return forced_by, [wishes[c.wish][0] for c in choices if wishes[c.wish][2] == FREE]
+        position = choice.preference + 1
+    return forced_by, [preferences[c.preference][0] for c in choices if preferences[c.preference][2] == FREE]
 
 
 def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
@@ -473,17 +476,17 @@ def demands_of(model: Model) -> Demands:
         for port, bond in enumerate(model.bonds_by_port(path)):
             demand = law.demand(port)
             if demand is not None:
-                demands[demand.wish].append((path, bond, demand.effort_in))
+                demands[demand.preference].append((path, bond, demand.effort_in))
     return demands
 
 
-def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
+def _preferences(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
     """Yield (bond, effort into its head, element with this preference) in order of priority; efforts into 1-junctions come last,
     whatever the direction of the arrow."""
     storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
     for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):
         yield index[bond.name], into == (bond.head.element == path), path
-    for path, bond, into in demands[CausalityPreference.RATHER]:
+    for path, bond, into in demands[CausalityPreference.PREFERRED]:
         yield index[bond.name], into == (bond.head.element == path), FREE
     ones = {path for path, element in model.elements.items() if isinstance(element.law, Junction) and element.law.type == 1}
     for i, bond in enumerate(model.bonds):

@@ -18,7 +18,7 @@ from bondgraph.model.domains import THERMAL
 from bondgraph.model.laws import CausalityPreference, Junction, Source
 from bondgraph.model.model import Bond, End, Model
 
-WARM = 300.0
+TEMPERATURE_GUESS = 300.0
 """Initial guess for a temperature, K, far from the negative solutions that a radiation balance also has."""
 
 
@@ -45,7 +45,7 @@ def with_balances(model: Model) -> tuple[Model, Causality]:
 def _with_balance(model: Model, node: str) -> Model:
     at, path = model.bonds_at(node)[0], f"{node} balance"
     element = Constraint(path.rpartition(".")[2], holds="velocity", domain=at.domain, dimension=at.dimension)
-    guess = {"effort": WARM} if at.domain is THERMAL else {}
+    guess = {"effort": TEMPERATURE_GUESS} if at.domain is THERMAL else {}
     element = replace(element, place=model.elements[node].place, guess=guess)
     name = f"{node}->{path}"
     bond = Bond(name, End(node, name), End(path, element.ports[0].name), at.dimension, at.domain, at.frame, at.place)

@@ -124,7 +124,7 @@ def _computing(strokes: Strokes, variable: int) -> str:
     """Return the junction whose balance gives a variable: the flow of a 0-junction, the effort of a 1-junction. On a bond between
     two junctions, each may compute one variable."""
     nodes = [strokes.nodes[end.element] for end in strokes.bonds[variable // 2].ends if end.element in strokes.nodes]
-    return next(node.path for node in nodes if node.special is bool(variable % 2) and node.strong == variable // 2)
+    return next(node.path for node in nodes if node.strong_takes_effort is bool(variable % 2) and node.strong == variable // 2)
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]
@@ -182,9 +182,9 @@ class _Ratio(NamedTuple):
 def _sums(strokes: Strokes) -> _Sums:
     shared, balances = dict[int, int](), dict[int, Row]()
     for node in strokes.nodes.values():
-        if node.special is None:
+        if node.strong_takes_effort is None:
             continue
-        common, balance = (0, 1) if node.special else (1, 0)
+        common, balance = (0, 1) if node.strong_takes_effort else (1, 0)
         at_head = dict(node.bonds)[node.strong]
         weak = [(i, head) for i, head in node.bonds if i != node.strong]
         shared |= {2 * i + common: 2 * node.strong + common for i, _ in weak}
@@ -195,7 +195,7 @@ def _sums(strokes: Strokes) -> _Sums:
 def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _Ratio]:
     out: dict[int, _Ratio] = {}
     for path, node in strokes.nodes.items():
-        if node.special is not None or not (every or model.elements[path].law_as(Ratio).invertible):
+        if node.strong_takes_effort is not None or not (every or model.elements[path].law_as(Ratio).invertible):
             continue
         (one, first), (two, second) = node.bonds
         s1, s2 = (1 if first else -1), (1 if second else -1)

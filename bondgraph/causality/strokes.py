@@ -24,7 +24,7 @@ class Node:
     path: str
     bonds: list[tuple[int, bool]] = field(default_factory=list)
     """Bonds, each with True if the node is at its head."""
-    special: bool | None = None
+    strong_takes_effort: bool | None = None
     """True if the effort of a junction's strong bond goes into the node (0-junction), False if out of it (1-junction);
     None for a two-port."""
     is_gyrator: bool = False
@@ -73,7 +73,11 @@ class Strokes:
             law = element.law
             if not isinstance(law, (Junction, Ratio)):
                 continue
-            node = Node(path, special=law.type == 0 if isinstance(law, Junction) else None, is_gyrator=isinstance(law, Gyrator))
+            node = Node(
+                path,
+                strong_takes_effort=law.type == 0 if isinstance(law, Junction) else None,
+                is_gyrator=isinstance(law, Gyrator),
+            )
             for bond in bonds_at(path):
                 i, at_head = self.index[bond.name], bond.head.element == path
                 node.bonds.append((i, at_head))
@@ -105,15 +109,15 @@ class Strokes:
                 node.open -= 1
             for node, at_head in self._at[i]:
                 into = value == at_head
-                if node.special is None or into is node.special or (node.strong < 0 and node.open <= 1):
+                if node.strong_takes_effort is None or into is node.strong_takes_effort or (node.strong < 0 and node.open <= 1):
                     queue += self._consequences(node, i, into)
 
     def _consequences(self, node: Node, i: int, into: bool) -> Iterator[tuple[int, bool, Cause]]:
-        special = node.special
-        if special is None:
+        strong_takes_effort = node.strong_takes_effort
+        if strong_takes_effort is None:
             j, at_head = node.bonds[0] if node.bonds[1][0] == i else node.bonds[1]
             yield j, (into == node.is_gyrator) == at_head, Cause(node.path, node, (i,))
-        elif into is special:
+        elif into is strong_takes_effort:
             if node.strong >= 0:
                 raise Clash(node, i, "two", ((node.strong,), (i,)))
             node.strong = i
@@ -121,14 +125,14 @@ class Strokes:
                 cause = Cause(node.path, node, (i,))
                 for j, at_head in node.bonds:
                     if self.into_head[j] is None:
-                        yield j, (not special) == at_head, cause
+                        yield j, (not strong_takes_effort) == at_head, cause
         else:  # a weak stroke that leaves one bond open, or none
             weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
             if node.open == 0:
                 raise Clash(node, i, "none", [(j,) for j in weak])
             for j, at_head in node.bonds:
                 if self.into_head[j] is None:
-                    yield j, special == at_head, Cause(node.path, node, weak)
+                    yield j, strong_takes_effort == at_head, Cause(node.path, node, weak)
 
     def _clash_on(self, i: int, new: Cause) -> Clash:
         old = self.causes[i]
@@ -137,7 +141,7 @@ class Strokes:
         node = old.node
         if node is None:
             return Clash(None, i, "bond", (old.by, side), new)
-        if node.special is None:
+        if node.strong_takes_effort is None:
             return Clash(node, i, "two-port", (old.bonds, side), new)
         if node.strong == i:
             return Clash(node, i, "none", [*((j,) for j in old.bonds), side], new)

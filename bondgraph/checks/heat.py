@@ -104,7 +104,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
     outward = plural(len(ends) - inward, "bond")
-    why = f"not counting R and switches, one {bonds[0].domain.flow} enters via {plural(inward, 'bond')}, leaves via {outward}"
+    why = f"not counting R and switches, one {bonds[0].domain.flow} enters via {plural(inward, 'bond')} and leaves via {outward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "in addition to R and switches, only two bonds, one with its arrow to the junction and one with its arrow away",

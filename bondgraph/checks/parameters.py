@@ -16,7 +16,7 @@ from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import converted_parameters, unit_conversions
 from bondgraph.model.laws import InertialField, Junction, Parameter, Resistor, SignalBlock, Storage, Transformer
-from bondgraph.model.modal import modal_parameters, numbers_of
+from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant
 from bondgraph.quantities import real
@@ -79,7 +79,7 @@ def _all_positive(element: Element) -> bool:
 
 def _numbers(element: Element) -> Iterator[tuple[str, Any]]:
     for name, parameter in element.parameters.items():
-        yield from numbers_of(name, parameter).items()
+        yield from parameter_values(name, parameter).items()
     for name, spec in element.law.states().items():
         yield f"start value of {name}", spec.initial
         if spec.nominal is not None:
@@ -97,7 +97,7 @@ def _short(value: Any) -> str:
 def check_energies(model: Model) -> Iterator[Problem]:
     """Check that parameters of linear storages and resistors are positive, or symmetric and positive definite (E119).
 
-    Zero and semidefinite matrices are allowed where they make sense.
+    Zeros and semidefinite matrices are allowed if the law needs no inverse, as for a stiffness or resistance.
     """
     for path, element in model.elements.items():
         if not is_linear(element) or _all_positive(element):
@@ -106,7 +106,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
             (name, coefficient.positive, number)
             for key, parameter in element.parameters.items()
             if (coefficient := COEFFICIENTS.get(key.partition(" in ")[0])) is not None
-            for name, number in numbers_of(key, parameter).items()
+            for name, number in parameter_values(key, parameter).items()
         ]
         for name, strict, number in numbers:
             value = None if isinstance(number, float) and number > 0.0 else real(number)
@@ -154,7 +154,8 @@ def is_linear(element: Element) -> bool:
 
 
 def is_positive(value: np.ndarray, strict: bool) -> bool:
-    """Return True if a number, a diagonal or a symmetric matrix is positive (or zero, unless `strict`)."""
+    """Return True if a number or diagonal is positive, or a symmetric matrix positive definite; unless `strict`, also if zero or
+    semidefinite."""
     if value.ndim < 2:
         return bool(np.all(value > 0) if strict else np.all(value >= 0))
     if value.shape[0] != value.shape[1] or not np.allclose(value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()):
@@ -185,7 +186,7 @@ def check_sizes(model: Model) -> Iterator[Problem]:
         square = [(n, n)] if n > 1 else []
         for name in COEFFICIENTS:
             if name in element.parameters and is_linear(element):
-                numbers = numbers_of(name, element.parameters[name])
+                numbers = parameter_values(name, element.parameters[name])
                 allowed += [(label, value, [(), *vector, *square]) for label, value in numbers.items()]
         for name, value, shapes in allowed:
             if value is None:  # no hint
@@ -203,7 +204,7 @@ def check_ranges(model: Model) -> Iterator[Problem]:
         parameters = converted_parameters(model, path)
         for key, parameter in parameters.items():
             most = parameter.max_value
-            for name, number in numbers_of(key, parameter).items() if most is not None else ():
+            for name, number in parameter_values(key, parameter).items() if most is not None else ():
                 value = real(number)
                 if value is None or not np.isfinite(value).all() or (np.all(value >= 0.0) and np.all(value <= most)):
                     continue
@@ -245,7 +246,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
             continue
         if element.signals:
-            yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out")
+            yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out", _UNTESTED)
             continue
         values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
@@ -261,6 +262,9 @@ def check_passive(model: Model) -> Iterator[Problem]:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
                 yield _not_passive(element, why, "a relation through zero in the quadrants of positive power")
                 break
+
+
+_UNTESTED = "this cannot be verified"
 
 
 def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
@@ -279,7 +283,8 @@ def _active_relation(element: Element, relation: Any, values: list[Any], dimensi
     """Yield the problem of a relation g(e, f) = 0 with a solution whose power is negative: a change of sign of g along f."""
     cure = "a relation through zero in the quadrants of positive power"
     if dimension > 1:
-        yield _not_passive(element, "it is a relation of several components, which cannot be sampled", "leave `passive` out")
+        why = "it is a relation of several components, which cannot be sampled"
+        yield _not_passive(element, why, "leave `passive` out", _UNTESTED)
         return
     for effort in (float(sign * size) for size in SAMPLE_SIZES[1:] for sign in (1.0, -1.0)):
 
@@ -330,8 +335,8 @@ def _samples(dimension: int) -> Iterator[Any]:
     yield from (size * direction / np.linalg.norm(direction) for size in SAMPLE_SIZES for direction in directions)
 
 
-def _not_passive(element: Element, why: str, cure: str) -> Problem:
-    title = f'{element.kind} "{element.name}" is declared passive, but this cannot be verified'
+def _not_passive(element: Element, why: str, cure: str, fault: str = "supplies power") -> Problem:
+    title = f'{element.kind} "{element.name}" is declared passive, but {fault}'
     return Problem("E153", title, (why,), (element.place,), (cure,))
 
 

@@ -42,7 +42,7 @@ AGREEMENT = 1e-6
 """Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
-Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
+PairValues = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
 """Function of samples of one variable that returns the values of both formulas at each sample and the size of their terms; None
 where a formula is undefined."""
 
@@ -304,7 +304,7 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
     return Problem("E155", title, details, (element.place,), (pair.cure,))
 
 
-def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
+def _differs_beyond_noise(both: PairValues, x: Any, constant: Sequence[bool]) -> bool:
     """Return True if the formulas differ at a sample and its neighbours by more than their scatter about a fitted parabola; a
     formula that repeats a value there is too inaccurate, unless `constant` marks it."""
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
@@ -323,7 +323,7 @@ def _noise(values: np.ndarray) -> float:
     return float(np.abs(values - np.polyval(np.polyfit(OFFSETS, values, 2), OFFSETS)).max())
 
 
-def _compiled(pair: Pair, like: Any) -> Both | None:
+def _compiled(pair: Pair, like: Any) -> PairValues | None:
     tape = Tape()
     inputs = tape.inputs("x", max(int(np.size(like)), 1))
     x = inputs.reshape(np.shape(like)) if np.shape(like) else inputs[0]

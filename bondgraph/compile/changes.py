@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from bondgraph.assembly.draft import law_arguments
-from bondgraph.assembly.system import System, computed
+from bondgraph.assembly.system import System, evaluate_value
 from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
 from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
@@ -72,7 +72,7 @@ def _by_one_state(system: System, root: str) -> ConvertedStart | None:
     arguments = (states[0], *(name for name in inputs if name not in states))
 
     def value(*numbers: Any) -> Any:
-        return computed(system, root, dict(zip(arguments, numbers, strict=True)))
+        return evaluate_value(system, root, dict(zip(arguments, numbers, strict=True)))
 
     return ConvertedStart(states[0], states[0].rpartition(".")[0], arguments, Op(root, value), None)
 
@@ -108,7 +108,7 @@ def state_for(start: ConvertedStart, system: System, value: np.ndarray, inputs: 
     """
     from scipy.optimize import root
 
-    arguments = [computed(system, system.resolve(each), inputs) for each in start.arguments]
+    arguments = [evaluate_value(system, system.resolve(each), inputs) for each in start.arguments]
     if start.inverse is not None:
         return np.asarray(start.inverse(*_with(arguments, start.place, value[()])), dtype=float)
     assert start.output is not None
@@ -168,8 +168,6 @@ def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) ->
 
 @dataclass(frozen=True)
 class StartCall:
-    """Arguments and results of a start function."""
-
     arguments: tuple[np.ndarray, ...]
     results: tuple[Any, ...]
 
@@ -208,15 +206,15 @@ def changed_start(
             title = f'"{name}" is neither a state nor an automaton, nor an effort or flow that one state determines'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
-        numbers_in_si = system.read_by_statements({**system.parameters, **parameters})
+        numbers_in_si = system.in_statement_units({**system.parameters, **parameters})
         numbers_by_name = {**_modes_by_index(system, modes), **numbers_in_si, "time": 0.0}
         _convert(model, system, converted, states, numbers_by_name)
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
-    numbers = cast(MutableMapping[str, Any], system.read_by_statements(declared))
+    numbers = cast(MutableMapping[str, Any], system.in_statement_units(declared))
     inputs = ChainMap[str, Any](*states.maps, numbers)
     for index, start in enumerate(system.starts):
-        values = [computed(system, system.resolve(a), inputs) for a in start.arguments]
+        values = [evaluate_value(system, system.resolve(a), inputs) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
             calls.append(earlier[index])
         else:

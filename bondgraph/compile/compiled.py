@@ -36,7 +36,7 @@ from bondgraph.run_arguments import (
     Sinkable,
     StartValues,
     spelled_settings,
-    start_of,
+    start_values_of,
 )
 from bondgraph.tracing.on_tape.values import flat
 from screws.names import answer_old_names
@@ -107,7 +107,7 @@ class Compiled(Frozen):
     def _changes(self, argument: str, changes: Any) -> Mapping[str, Any]:
         if changes is None or type(changes) is dict:
             return changes or {}
-        changes = start_of(changes)
+        changes = start_values_of(changes)
         names = self.system.parameters if argument == "parameters" else (state.name for state in self.system.states)
         return mapping_of(self.model.name, argument, changes, f'"{next(iter(names), "name")}": 1.0')
 
@@ -116,12 +116,13 @@ class Compiled(Frozen):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the start state x and the modes m; dependent start values follow from the changed start values.
 
-        `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
-        operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
+        `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), unknowns of nonlinear
+        loops (as guesses) or automata (`contact`, by the name of a state), or is the `final` of a run or an operating point,
+        whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
         on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
         Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for invalid values;
-        E213 for contradictions.
+        E119, E151 for parameters out of range; E171, E213, E214 for contradictions; E206, E215, E216 for nonlinear loops.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m
@@ -145,7 +146,7 @@ class Compiled(Frozen):
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Return changed parameters, including those that come with the start values."""
-        changes, begin = self._changes("parameters", parameters), start_of(initial)
+        changes, begin = self._changes("parameters", parameters), start_values_of(initial)
         return {**begin.parameters, **changes} if isinstance(begin, StartValues) else changes
 
     @cached_property
@@ -170,7 +171,7 @@ class Compiled(Frozen):
         if self.program.loops and not self.system.guesses & set(others):
             meant = {**self.model.guesses, **guesses}
             with_sources = functools.partial(self._with_sources, p)
-            x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._begun_unknowns)
+            x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._unknowns_with_starts)
         evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
         raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
@@ -181,7 +182,7 @@ class Compiled(Frozen):
         return np.concatenate([users, self.prepare(users)])
 
     @cached_property
-    def _begun_unknowns(self) -> frozenset[int]:
+    def _unknowns_with_starts(self) -> frozenset[int]:
         """Indices in x of those unknowns of nonlinear loops whose elements have start values."""
         named = ((u, f"{u.value}~") for loop in self.system.loops if loop.guesses for u in loop.unknowns)
         begun = [guess for unknown, guess in named if self.system.values[unknown.value].near is not None]
@@ -288,8 +289,8 @@ class Compiled(Frozen):
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
         Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
-        modes contradict the start values, E455 for start velocities that violate the constraints; `RunError` for invalid
-        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        modes contradict the start values, E218 and E455 for start positions and velocities that violate the constraints;
+        `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -370,7 +371,8 @@ class Compiled(Frozen):
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
-        """Return all values by name from the plain formulas in floats: the reference for compiled code."""
+        """Return all values by name from the plain formulas in floats: the reference for compiled code, which supplies only the
+        unknowns and time derivatives."""
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:

@@ -95,7 +95,7 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
     return Misfit(flows, float(energy), float(speeds @ metric @ speeds / 2), stored)
 
 
-def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
+def nearest_consistent(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
     """Find, by Newton iteration, the states with the nearest consistent velocities, without changing the states at the indices
     `kept`; None if no velocities are consistent."""
     x = x.copy()
@@ -210,7 +210,7 @@ def contradicting_closures(
     for _ in range(MOTIONS):
         moved = x.copy()
         moved[motion.moving] += rng.normal(size=len(motion.moving)) * motion.sizes[motion.moving]
-        fitted = fitting(motion, moved, ())
+        fitted = nearest_consistent(motion, moved, ())
         if fitted is None:
             continue
         parts, shares = closures.contradictions(np.zeros(1), fitted[None], m[None])
@@ -322,7 +322,7 @@ def fitting_start(
             near = [f'did you mean "{each}"?' for each in similar_names(name, indices, most=2)]
             raise refusal("E122", title, *near, about=model.name, why=f"known: {', '.join(indices)}", places=())
     constrained = replace(motion, flows=lambda at: np.concatenate([row(at) for row in rows], axis=1))
-    solution = fitting(constrained, x, kept)
+    solution = nearest_consistent(constrained, x, kept)
     if solution is None:
         staying = f" with {', '.join(targets)} fixed" if targets else ""
         cures = (

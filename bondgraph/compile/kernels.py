@@ -30,7 +30,7 @@ from screws.scalars import array
 
 if TYPE_CHECKING:
     from bondgraph.run.program import Slot
-    from bondgraph.schedule.build import Scheduled
+    from bondgraph.schedule.build import RoutineSchedules
     from bondgraph.schedule.memory_layout import Schedule
 
 
@@ -50,7 +50,7 @@ INTERPRETED = frozenset({"closures"})
 """Routines not worth compiling: they are evaluated rarely or for many samples in one call."""
 
 
-def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
+def kernels_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str) -> dict[str, Kernel]:
     """Return kernels by name, in machine code or interpreted; raise E123 for an unknown backend."""
     if backend not in BACKENDS:
         why = f"known: {', '.join(BACKENDS)}"
@@ -135,7 +135,7 @@ def native_texts(routines: Mapping[str, Code]) -> list[str]:
 
 
 def batch_texts_of(
-    routines: Mapping[str, Code] | Scheduled, differentiate: Callable[[], tuple[Any, Pattern]], backend: str
+    routines: Mapping[str, Code] | RoutineSchedules, differentiate: Callable[[], tuple[Any, Pattern]], backend: str
 ) -> Callable[[Sequence[Slot], bool], list[str]] | None:
     """Return a function that writes the kernels that many runs call; None for schedules and without machine code."""
     if not isinstance(routines, Mapping) or not _is_compiled(backend):
@@ -162,7 +162,9 @@ def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
     return chosen
 
 
-def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
+def outputs_of(
+    routines: Mapping[str, Code] | RoutineSchedules, backend: str, slots: Sequence[Slot]
+) -> tuple[Kernel, tuple[int, ...]]:
     """Return a kernel for the outputs in these slots only, and the start of each slot in its results."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import select_in_loops
@@ -175,7 +177,7 @@ def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Se
     return numpy_kernel(selected), starts
 
 
-def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
+def autonomous(routines: Mapping[str, Code] | RoutineSchedules) -> bool:
     if not isinstance(routines, Mapping):
         return routines.autonomous
     rates = routines["rates"].reference
@@ -193,7 +195,7 @@ MAX_LANE_STEPS = 20_000
 """Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""
 
 
-def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
+def lanes_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, lanes: int) -> LaneKernels | None:
     """Return the SIMD kernels for this number of lanes, None if unavailable.
 
     They require rates, straight-line machine code that compiles quickly, and inputs without tables.
@@ -236,7 +238,7 @@ def jacobian_of(
 
 
 @paused_collection()
-def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int) -> Kernel:
+def series_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, order: int) -> Kernel:
     """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), up to this
     order; raises `NoSeries` for a model without them."""
     if not isinstance(routines, Mapping):
@@ -254,7 +256,7 @@ def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int
 
 @paused_collection()
 def couplings_of(
-    routines: Mapping[str, Code] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
+    routines: Mapping[str, Code] | RoutineSchedules, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
     """Return the Jacobian of the rates for error control, interpreted because a run calls it only a few dozen times.
 

@@ -40,7 +40,7 @@ EQUAL = 1e-7
 CONVERGED = 1e-9
 """Largest relative Newton step at a solution."""
 
-SENSED = 1e-6
+SENSITIVITY_STEP = 1e-6
 """Relative change of an unknown that must change the residuals at a solution by far more than the size of the residuals."""
 
 MAX_SOLUTIONS = 8
@@ -67,7 +67,7 @@ def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
     exact = grid[residuals == 0.0]
     low, high = _bisected(evaluate, grid[change], grid[change + 1], np.sign(residuals[change]))
     roots = _attracting(evaluate, np.concatenate([exact, low])[:, None], np.concatenate([exact, high])[:, None])
-    return _joined(evaluate, np.sort(distinct(roots[:, None]), axis=0))[:MAX_SOLUTIONS]
+    return _merged(evaluate, np.sort(distinct(roots[:, None]), axis=0))[:MAX_SOLUTIONS]
 
 
 def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
@@ -124,7 +124,7 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
         if not len(roots) and not len(solved):
             ends = _newton(evaluate, starts, damped=False)
             solved = ends[_solves(evaluate, ends) & _vanishes(evaluate, ends, starts)]
-        new = _joined(evaluate, distinct(np.concatenate([roots, solved])))
+        new = _merged(evaluate, distinct(np.concatenate([roots, solved])))
         if len(new) == len(roots):
             break
         roots = new
@@ -155,7 +155,7 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
     steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k), the
-    residuals are divided by the distances from them, to keep iterations from ending at a known root.
+    residuals are deflated, to keep iterations from ending at a known root.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -199,7 +199,7 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
     solves = finite & np.isfinite(residual).all(axis=1) & np.isfinite(step).all(axis=1) & small.all(axis=1)
     near = np.flatnonzero(solves)
-    solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSED)).all(axis=1)
+    solves[near] = (np.abs(residual[near]) <= 0.1 * _changes(evaluate, ends[near], SENSITIVITY_STEP)).all(axis=1)
     return solves
 
 
@@ -207,7 +207,7 @@ def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.nd
     """Return True (rows,) for final iterates (rows, k) whose residuals are nearly zero compared with the smallest at the starting
     points: undamped steps may run away to numbers so large that every step is relatively small."""
     least = _deflated(evaluate, starts, starts[:0])[0].min()
-    return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
+    return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSITIVITY_STEP * least)
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
@@ -234,7 +234,7 @@ def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
     return np.fmax.reduce(np.abs(change), axis=1)
 
 
-def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
+def _merged(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
     """Return roots (count, k) without any that differ from an earlier root by rounding error alone: between the two roots, the
     residuals do not exceed what rounding of the unknowns can cause, as for exp(x) - 1 around zero."""
     noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))

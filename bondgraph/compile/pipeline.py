@@ -13,7 +13,7 @@ A stage reports all problems that it finds; its result is free of such problems,
 | `find_shapes` | shape of every value | each formula runs once on floats, so that a result of another shape is found here |
 | `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all of the above, with numbers as names | large models of identical parts need no names yet |
-| `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
+| `trace_for_runs` | routines on a tape; or `schedule_routines`, of large models: loops | unknowns are solved for while tracing |
 | `kernels_of` | machine code, or NumPy | |
 | `program_of` | `Program` for solvers | |
 | `_check_start` | - | start values are checked with the code that will run |
@@ -73,7 +73,7 @@ from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untracea
 
 if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
-    from bondgraph.schedule.build import Scheduled
+    from bondgraph.schedule.build import RoutineSchedules
     from bondgraph.schedule.calls import StatementTable
 
 _EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
@@ -84,7 +84,7 @@ Compilable = Compiled | Graph | Model
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
-    """Return the sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
+    """Return the sorted statements of a model: the stages from `assign_causality` to `unrepeatable_formulas`.
 
     Raises `ModelError` with all problems of a stage; E100 for an argument that is not a model.
     """
@@ -176,22 +176,22 @@ def simulate(
     return compiled.simulate(t_end, parameters=parameters, initial=initial, keep=keep, sink=sink, **settings)
 
 
-def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
-    """Return the compiled model, or compile the graph for the function named `asker`.
+def compiled_form(model: Compilable, caller: str, *, progress: bool = True) -> Compiled:
+    """Return the compiled model, or compile the graph for the function named `caller`.
 
     Raises `ModelError` E100 for any other argument, E335 or E693 for delays or libraries that the function does not support, and
     all problems of `compile_model`.
     """
     if not isinstance(model, (Compiled, Graph, Model)):
-        raise no_model(model, asker)
+        raise no_model(model, caller)
     compiled = model if isinstance(model, Compiled) else compile_model(model, progress=progress)
-    if compiled.program.delays and asker not in _WITH_DELAYS:
+    if compiled.program.delays and caller not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
-        title, why = f'{asker} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
+        title, why = f'{caller} does not support the delay "{delay}"', "the state of a delay is a function of time, not a scalar"
         cure = "a transfer_function instead, such as Pade's (1 - s T/2) / (1 + s T/2) for a short delay T"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
-    if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
-        title, why = f'{asker} does not support "{clock.name}"', "its equations are hidden in a library"
+    if caller not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
+        title, why = f'{caller} does not support "{clock.name}"', "its equations are hidden in a library"
         raise refusal("E693", title, "a block of formulas instead", about=compiled.model.name, why=why)
     return compiled
 
@@ -222,14 +222,14 @@ def _without_law(model: Model) -> list[Problem]:
 
 def _routines(
     model: Model, system: System, table: StatementTable | None
-) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
+) -> tuple[Mapping[str, Code] | RoutineSchedules, System, Callable[[], tuple[Any, Any]]]:
     """Trace or schedule the routines; `table` holds the numbered statements of a large system, and the last result is a
     function that builds the Jacobian."""
     try:
         if table is not None or is_large(system):
-            from bondgraph.schedule.build import scheduled
+            from bondgraph.schedule.build import schedule_routines
 
-            return scheduled(system, table)
+            return schedule_routines(system, table)
         return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
     except Unsolvable as error:
         raise ModelError(model.name, [unsolvable(error, system, model)]) from None

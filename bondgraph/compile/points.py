@@ -12,7 +12,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
-from bondgraph.run_arguments import Initial, StartValues, start_of
+from bondgraph.run_arguments import Initial, StartValues, start_values_of
 
 
 @short_repr
@@ -43,7 +43,7 @@ def point_of(
 
     Raises `ModelError` E252 for an `initial` of the wrong shape; E121, E122, E124 for invalid changes.
     """
-    begin = start_of(initial)
+    begin = start_values_of(initial)
     named = begin if isinstance(begin, Mapping) else {}
     if isinstance(begin, StartValues):
         parameters = {**begin.parameters, **(parameters or {})}

@@ -1,4 +1,4 @@
-"""Build the `Program` that solvers run, from a system and its kernels."""
+"""Builder of the `Program` that solvers run, from a system and its kernels."""
 
 from __future__ import annotations
 

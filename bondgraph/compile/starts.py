@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from bondgraph.assembly.draft import effort, flow
-from bondgraph.assembly.system import System, Unknown, computed
+from bondgraph.assembly.system import System, Unknown, evaluate_value
 from bondgraph.causality.assign import Causality
 from bondgraph.elements.friction import BACKWARD, FORWARD, SLIP
 from bondgraph.errors import Problem
@@ -166,7 +166,7 @@ def violated_constraints(
 ) -> list[Problem]:
     """Report constraints that are active at the start although their position is far from zero (E218).
 
-    Stabilisation would pull the parts together within a second, with unbounded forces. The scale of a position is its sensitivity
+    Stabilisation would pull the parts together with very large forces. The scale of a position is its sensitivity
     to relative changes of states and parameters, so that units do not matter.
     """
     slots = _position_slots(model, system, program.layout)
@@ -251,7 +251,7 @@ def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mappi
         assert element.automaton is not None and isinstance(element.law, IdealConstraint)
         name = system.resolve(f"{path}.h'")
         try:
-            flow = np.asarray(computed(system, name, inputs), dtype=float)
+            flow = np.asarray(evaluate_value(system, name, inputs), dtype=float)
         except KeyError:
             continue
         if np.any(flow) and np.any(np.abs(flow) > rounding_error(flow, _at_points(system, name, inputs))):
@@ -275,7 +275,7 @@ def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarr
         }
         for row in changes
     ]
-    return np.array([computed(system, name, point) for point in points], dtype=float)
+    return np.array([evaluate_value(system, name, point) for point in points], dtype=float)
 
 
 def contradicting_friction(

@@ -1,4 +1,4 @@
-"""Select inputs, outputs and states of a compiled model by name."""
+"""Selection of inputs, outputs and states of a compiled model by name."""
 
 from __future__ import annotations
 

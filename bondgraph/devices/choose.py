@@ -1,4 +1,4 @@
-"""The GPU that `device=` names."""
+"""Selection of the GPU that `device=` names."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class NvidiaDevice:
         self._call("cuInit", 0)
         count = self._call("cuDeviceGetCount")
         if number >= count:
-            there = f"there are {count}: " + ", ".join(f'"cuda:{k}"' for k in range(count)) if count else "there is none"
+            there = "available: " + (", ".join(f'"cuda:{k}"' for k in range(count)) or "none")
             raise _no_gpu(f'there is no GPU "{self._name}"', there)
         gpu = self._call("cuDeviceGet", number)
         self._context = self._call("cuDevicePrimaryCtxRetain", gpu)

@@ -1,4 +1,4 @@
-"""Bind the arguments of a user's formula to parameters and signals by name."""
+"""Binding of the arguments of a user's formula to parameters and signals by name."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any
     """Return the formula as a function of its first `count` arguments, then all parameters, then all signals.
 
     Arguments named like parameters, or like the keys of `signals`, take their values in any position; all other arguments take
-    the remaining parameters and signals, or the signals alone, in their order. A formula without such an argument is returned
-    unchanged, and so is an `Op`.
+    the remaining parameters and signals, or the signals alone, in their order. A formula none of whose arguments has such a name
+    is returned unchanged, and so is an `Op`.
 
     Raises `ModelError` E567 if the remaining arguments are ambiguous.
     """

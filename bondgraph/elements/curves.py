@@ -1,4 +1,4 @@
-"""Curves and maps through tabulated data: piecewise polynomials of one or two variables, found by bisection.
+"""Curves and maps through tabulated data: piecewise polynomials of one or two variables, whose pieces are found by bisection.
 
 They are formulas like any other, and accept floats, SymPy symbols or tape scalars; on a tape, their data are arrays. Their
 derivatives come from the polynomials.
@@ -165,8 +165,8 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
         steps.
     outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
-    Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not
-    match the points or are not finite, or for a periodic curve with different ends.
+    Raises `ModelError` E110 for another `kind` or `outside`, E146 for points that are not finite and ascending, E147 for values
+    that do not match the points or are not finite, or for a periodic curve with different ends.
     """
     choice("curve", "curve", kind=(kind, tuple(SLOPES)), outside=(outside, OUTSIDE))
     knots = checked_points("a curve", "curve", points)

@@ -53,8 +53,8 @@ def Friction(
     piecewise linear in variables that the friction itself affects, as in a gear whose loss follows its load.
 
     With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, if the
-    normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
-    `<name>.heading` is the slip direction, stored when slip begins and after each turn by more than 60 degrees.
+    normal force scales them), which opposes the flow during slip. Then the states are "stick", "start" (the first 1e-6 /
+    `alpha1` seconds of slip) and "slip"; the signal `<name>.heading` is the last recorded direction of slip.
 
     If its effort has no influence on its flow, as with an Sf that commands the flow, it cannot hold the flow: it slips in the
     direction of the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the
@@ -74,6 +74,8 @@ def Friction(
         default, and is for one dimension only.
     heat : True for a port "heat" as on an `R`, out of which its power flows as heat; the energy of an impulse is recorded as
         lost, and does not become heat.
+
+    Raises `ModelError` E161 for an invalid `dimension`, or for `backward` in several directions.
 
     Source: Coulomb 1785; state machine as in Karnopp 1985; in a plane Moreau 1988.
     """
@@ -106,7 +108,7 @@ def Friction(
         StateSpec(np.zeros(() if dimension == 1 else dimension)),
         Op("friction", slip),
         stores_position=False,
-        noted=_notes(dimension),
+        noted=_stored_specs(dimension),
         automaton=name,
         active=(STICK,),
     )
@@ -185,7 +187,7 @@ def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
     return direction([f + r * _FIRST / alpha1 for f, r in zip(flow, rate, strict=True)], heading)
 
 
-def _notes(dimension: int) -> dict[str, StateSpec]:
+def _stored_specs(dimension: int) -> dict[str, StateSpec]:
     if dimension == 1:
         return {}
     return {"heading": StateSpec(np.eye(dimension)[0]), "pace": StateSpec(0.0), "began": StateSpec(0.0, unit="s")}

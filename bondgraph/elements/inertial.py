@@ -41,7 +41,7 @@ def IC(
 
     Parameters
     ----------
-    inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or
+    inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or `kinetic`.
     kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
     potential : V(q, *parameters, *signals) in J; zero by default.
     bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,); M' v - dT/dq by default.
@@ -54,8 +54,9 @@ def IC(
     Signals that change T during motion do so without power: use the Hamiltonian form for them; the Lagrangian form lacks the
     force due to their rate.
 
-    Raises `ModelError` E110 if neither or both of `inertia` and `kinetic` are given, or for an unused `bias` or `acceleration`;
-    E135 for another `form`, or a start momentum that depends on signals or modes.
+    Raises `ModelError` E110 if neither or (without `acceleration`) both of `inertia` and `kinetic` are given, for both `bias` and
+    `acceleration`, and for either in Hamiltonian form; E135 for another `form`, or a start momentum that depends on signals or
+    modes.
 
     Source: Breedveld 1984 (IC element); Lagrange's and Hamilton's equations.
     """
@@ -67,9 +68,10 @@ def IC(
     lagrangian = form == "lagrangian"
     more = {key: formula for key, formula in (("bias", bias), ("acceleration", acceleration)) if formula is not None}
     if more and not lagrangian:
-        one_of("IC", f"{name} in Hamiltonian form", **more, inertia=inertia, kinetic=kinetic)
+        title = f'IC "{name}" in Hamiltonian form cannot use {" and ".join(more)}'
+        raise refusal("E110", title, f"leave out {' and '.join(more)}", 'form="lagrangian"', about=name)
     if len(more) > 1:
-        one_of("IC", name, **more)
+        raise refusal("E110", f'IC "{name}" cannot use both bias and acceleration', "acceleration alone", about=name)
     dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
     v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]

@@ -26,7 +26,7 @@ class Ports(TypedDict, total=False):
 
 @spelled_out
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
-    """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
+    """Return a transformer: f2 = N f1, e1 = N^T e2, where power from port 1 to port 2 is positive.
 
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its entries are part of the equations (as in a
     selection of components) and are not run-time parameters.
@@ -63,7 +63,8 @@ def MTF(
 
 @spelled_out
 def GY(name: str, ratio: Any, **ports: Unpack[Ports]) -> Element:
-    """Return a gyrator, power from port 1 to port 2: e1 = r f2, e2 = r^T f1; `ratio` is a scalar or a matrix (n1, n2)."""
+    """Return a gyrator: e1 = r f2, e2 = r^T f1, where power from port 1 to port 2 is positive; `ratio` is a scalar or a matrix
+    (n1, n2)."""
     shape = _ratio_shape("GY", name, ratio, {0: "()", 2: "(n1, n2)"})
     dimensions = (None, None) if shape == () else (shape[0], shape[1])
     return _two_port("GY", name, Gyrator(_RATIO, shape == ()), {"ratio": ratio}, (), dimensions, **ports)
@@ -132,14 +133,14 @@ def J1(name: str, **port: Unpack[OnePort]) -> Element:
 
 @spelled_out
 def X0(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
-    """Return a switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else all its output
-    variables are zero, so that no power passes."""
+    """Return a switched 0-junction: a 0-junction while the automaton is in one of the `active` states; else all efforts and flows
+    that it determines are zero, so that no power passes."""
     law = Junction(0, automaton=automaton, active=names_of(active, "active"))
     return one_port("X0", name, law, {}, port="any", **port)
 
 
 @spelled_out
 def X1(name: str, *, automaton: str, active: Sequence[str], **port: Unpack[OnePort]) -> Element:
-    """Return a switched 1-junction, as `X0`."""
+    """Return a switched 1-junction; `automaton` and `active` as for `X0`."""
     law = Junction(1, automaton=automaton, active=names_of(active, "active"))
     return one_port("X1", name, law, {}, port="any", **port)

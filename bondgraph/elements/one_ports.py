@@ -18,8 +18,8 @@ from bondgraph.model.arguments import (
     choice,
     in_unit,
     names_of,
+    need_domain,
     need_mapping,
-    of_domain,
     one_of,
     only_with_formula,
     size_of,
@@ -98,6 +98,8 @@ def R(
     With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): as the entropy flow
     power / temperature at a bond of the domain "thermal", or as the power itself at a pseudo-bond of the domain "heat". Signals:
     `<name>.heat.effort`, `<name>.heat.flow`. While the port is unconnected, the heat goes to the surroundings.
+
+    Raises `ModelError` E110 unless one law is given, E563 for a keyword of another domain.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     formulas = {"effort": effort, "flow": flow, "relation": relation}
@@ -117,7 +119,7 @@ def R(
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)
-        of_domain("R", name, word, port.get("domain"))
+        need_domain("R", name, word, port.get("domain"))
         only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
         law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
         values = {word: linear[word]}
@@ -174,8 +176,8 @@ def Constraint(
     closing : "impulse": when the constraint becomes active, the flow jumps to zero and momentum is conserved (a plastic impact);
         "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
-    measured : True if the rates of the signals of `position` include a drift correction, as for contact coordinates: then h' is
-        still taken as the flow, and the two are not compared (E170).
+    measured : True if the rates of the signals of `position` include a drift correction, as for contact coordinates: then the
+        derivative of the position is not compared with the flow, which remains h' (E170).
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
@@ -185,7 +187,8 @@ def Constraint(
     """
     choice("Constraint", name, holds=(holds, ("position", "velocity")), closing=(closing, ("impulse", "smooth")))
     if coordinates and position is None:
-        one_of("Constraint", f"{name} with coordinates", position=position)
+        title = f'Constraint "{name}" has coordinates, but no position'
+        raise refusal("E110", title, "position=lambda q: ..., a function of the coordinates", about=name)
     dimensions = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(names_of(coordinates, "coordinates"), 1)
     dimension = port.get("dimension")
     read = (*dimensions, *paths_of(signals))
@@ -236,8 +239,6 @@ _VALUE = Op("value", lambda v: v, "#1")
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """Return a source whose value is a formula, a structural zero or a number; a number determines the dimension if nothing else
-    does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
@@ -299,7 +300,8 @@ def C(
     in addition to `output` or `energy`, saves this iteration.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a keyword of another
-    domain."""
+    domain.
+    """
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
         raise _ambiguous(name, *ambiguous)
@@ -401,7 +403,7 @@ def _law(
     if word not in of_state:
         only_with_formula(kind, name, word, "output", **{each: formulas[each] for each in companions})
     if word in linear:
-        of_domain(kind, name, word, domain)
+        need_domain(kind, name, word, domain)
         ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}
     if word == by_output:

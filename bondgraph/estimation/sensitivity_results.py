@@ -35,7 +35,7 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build
 from bondgraph.run.steppers.segment import Integrator, Selection
-from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
+from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_values_of
 from screws.errors import plural
 from screws.names import answer_old_names
 
@@ -306,7 +306,7 @@ def by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return changes of start values and of parameters, including parameters that were solved for together with start values."""
-    begin = start_of(initial)
+    begin = start_values_of(initial)
     solved = begin.parameters if isinstance(begin, StartValues) else {}
     for what, changes in (("initial", begin), ("parameters", parameters)):
         if changes is not None and not isinstance(changes, Mapping):

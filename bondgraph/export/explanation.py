@@ -209,7 +209,7 @@ class _Tracer:
 
     def _transitions(self, automaton: str, depth: int) -> Iterator[Reason]:
         for event in self.system.events:
-            if event.automaton == automaton and not event.found:
+            if event.automaton == automaton and not event.added_by_tracing:
                 states = self.system.modes[f"{automaton}.mode"][0]
                 statement = self.writer.producer.get(event.guard)
                 guard = _plain(self.system, statement) if statement is not None and ":" in event.guard else event.guard

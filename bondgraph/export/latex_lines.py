@@ -195,7 +195,7 @@ def _switches(system: System) -> list[str]:
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
-        if event.found:
+        if event.added_by_tracing:
             continue
         states, start = system.modes[f"{event.automaton}.mode"]
         title = rf"\intertext{{\textbf{{{escape_latex(event.automaton)}}}, which starts in {escape_latex(start)}}}"

@@ -29,11 +29,15 @@ def branch(
     """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names in `taken` are
     not used.
 
-    Between 0-junctions the flow passes through a 1-junction. Between 1-junctions it is the flow of `stop` minus the flow of
-    `start`. A source raises the effort or flow of `stop`.
+    A single part with two ports conducts from `start` to `stop`. Between 0-junctions the flow of other parts passes through a
+    1-junction. Between 1-junctions it is the flow of `stop` minus the flow of `start`. A source raises the effort or flow of
+    `stop`.
 
     Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
     """
+    if start is not None and stop is not None and len(through := _through(parts)) == 2:
+        yield from (Arrow(start, through[0]), Arrow(through[1], stop))
+        return
     kind = _type_of(graph, start, stop)
     name = junction_name(graph, "branch of", parts, taken)
     grounded = start is None if kind == 1 or _is_source(parts[0]) else stop is None
@@ -49,6 +53,15 @@ def branch(
         chain = stop, difference, start
     yield from (Arrow(tail, head) for tail, head in itertools.pairwise(each for each in chain if each is not None))
     yield from joined(shared, parts)
+
+
+def _through(parts: Sequence[Node]) -> list[PortRef]:
+    """Return the ports of a single part, without its heat port; none of several parts."""
+    part = parts[0] if len(parts) == 1 else None
+    if not isinstance(part, (Element, Draft)):
+        return []
+    names = [port.name for port in part.ports] if isinstance(part, Element) else list(part.ports)
+    return [PortRef(part, name) for name in names if name != "heat"]
 
 
 def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:

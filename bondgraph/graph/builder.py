@@ -1,4 +1,4 @@
-"""Graph: builder of a bond graph. It is the only mutable object; `freeze` checks it and returns a `Model`."""
+"""Graph: mutable builder of a bond graph; `freeze` checks it and returns a frozen `Model`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.graph.branches import Node, branch, joined, junction_name
-from bondgraph.graph.changes import cut, put_in_place, take_out
+from bondgraph.graph.changes import cut, remove_part, replace_part
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import described_part, described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of, need_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 MAX_SHOWN = 40
-"""Maximum number of parts that a printed graph shows."""
+"""Maximum number of elements that a printed graph shows."""
 
 
 @answer_old_names
@@ -68,7 +68,7 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {plural(len(self.parts), "part")})'
 
     def __str__(self) -> str:
-        """Return a line for each part, up to `MAX_SHOWN` parts, with parameters, units and domain."""
+        """Return the repr and a line for each element, up to `MAX_SHOWN`, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
@@ -148,7 +148,8 @@ class Graph(Draft):
 
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
         Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
-        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
+        `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`. A
+        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, nodes of any type.
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -156,7 +157,7 @@ class Graph(Draft):
         >>> round(float(rc.simulate(1.0, progress=False)["c.effort"][-1]), 3)
         5.0
 
-        Raises `ModelError` E178 if the nodes are not both J0 or both J1, or if no parts are given.
+        Raises `ModelError` E178 if the nodes of other parts are not both J0 or both J1, or if no parts are given.
         """
         self._need_parts(*(end for end in (start, stop) if end is not None), *parts)
         for tail, head in list(branch(self.name, start, stop, parts, self.parts)):
@@ -204,14 +205,14 @@ class Graph(Draft):
         """
         if not isinstance(name, str):
             self._need_parts(name)
-            raise_if_any(self.name, take_out(self, name.name, name))
+            raise_if_any(self.name, remove_part(self, name.name, name))
             return self
         first, _, inner_path = name.partition(".")
         inside = self.parts.get(first)
         if inner_path and isinstance(inside, Graph):
             inside.remove(inner_path)
         else:
-            raise_if_any(self.name, take_out(self, name))
+            raise_if_any(self.name, remove_part(self, name))
         return self
 
     def disconnect(self, tail: Node | str, head: Node | str) -> Graph:
@@ -238,7 +239,7 @@ class Graph(Draft):
         if inner_path and isinstance(inside, Graph):
             inside.replace(inner_path, part)
             return self
-        raise_if_any(self.name, put_in_place(self, name, part))
+        raise_if_any(self.name, replace_part(self, name, part))
         return self
 
     def port(self, name: str) -> PortRef:
@@ -395,7 +396,6 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
-    """Return E100 for `connect` with any number of ends other than two."""
     names = [str(getattr(end, "name", end)) for end in ends]
     title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:
@@ -440,6 +440,6 @@ def _no_part(part: object, graph: Graph) -> ModelError:
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 
 
-def nested(graph: Graph) -> Mapping[str, Graph]:
+def subgraphs(graph: Graph) -> Mapping[str, Graph]:
     """Return the graphs directly inside a graph."""
     return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

@@ -15,7 +15,7 @@ from screws.names import similar_names
 Contents = Element | Draft
 
 
-def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
+def replace_part(graph: Draft, name: str, part: Contents) -> list[Problem]:
     """Replace the part `name` of a graph by `part`; return the problems that prevent this, if any."""
     old = graph.parts.get(name)
     if old is None:
@@ -36,7 +36,7 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
     return []
 
 
-def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
+def remove_part(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
     """Remove the part `name` (which must be `part`, if given) and all its connections from a graph; return the problems that
     prevent this, if any."""
     old = graph.parts.get(name)
@@ -61,7 +61,7 @@ def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
         if part is None or graph.parts.get(name) is not part:
             return [_unknown(graph, name, "disconnect")]
         ends.append(end if isinstance(end, PortRef) else PortRef(part, ""))
-    joins = [link for link in graph.links if _runs(link, *ends) or _runs(link, *reversed(ends))]
+    joins = [link for link in graph.links if _joins(link, *ends) or _joins(link, *reversed(ends))]
     if len(joins) == 1:
         graph.links.remove(joins[0])
         return []
@@ -71,7 +71,7 @@ def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
     return [Problem("E138", title, (), (caller_place(), *(link.place for link in joins)), (cure,))]
 
 
-def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
+def _joins(link: Link, tail: PortRef, head: PortRef) -> bool:
     """Return True if a link runs from one end to the other; an end without a port matches any port of its part."""
     return all(wanted in (end, PortRef(end.owner, "")) for end, wanted in ((link.tail, tail), (link.head, head)))
 
@@ -99,7 +99,7 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     old_ports, new_ports = _ports(old), _ports(new)
     bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))
     single = len(old_ports) == len(new_ports) == 1
-    if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
+    if (bonds > 1 and not _ends_at_junction(new)) if single else set(old_ports) != set(new_ports):
         cure = "a part with the same ports; a nested Graph can expose them under these names"
         cure = "a part that takes several bonds, such as a junction" if single else cure
         shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new part: {_all(new_ports)}")
@@ -122,7 +122,7 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     return problems
 
 
-def _takes_many(part: Contents) -> bool:
+def _ends_at_junction(part: Contents) -> bool:
     """Return True if the only port of a part is a junction, where several bonds may end."""
     while isinstance(part, Draft) and len(part.ports) == 1:
         part = next(iter(part.ports.values())).owner

@@ -12,7 +12,7 @@ from bondgraph.model.arguments import icon_of, need_name
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Visible
-from bondgraph.model.ops import OfFormulas
+from bondgraph.model.ops import Unpicklable
 from bondgraph.output.short_repr import short_repr
 
 
@@ -25,7 +25,7 @@ class Link(NamedTuple):
     place: Place | None
 
 
-class Draft(OfFormulas):
+class Draft(Unpicklable):
     """Parts, links, automata, ports and signals of a graph under construction, and the problems so far."""
 
     def __init__(self, name: str, *, icon: str = ""):

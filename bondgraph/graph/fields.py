@@ -85,7 +85,7 @@ def multiport(
 
     The state is `<name>.storage.q` (or `.p`), (n,), a number for a single port; an R has `<name>.<port>.effort` and `.flow`.
 
-    Raises `ModelError` E110 for another `kind` or `gives`, a storage without `initial`, and arguments of another kind.
+    Raises `ModelError` E110 for another `kind` or `gives`, a storage without `initial`, and arguments that the kind cannot use.
 
     Source: Breedveld 1984, multiport storage elements; Karnopp, Margolis and Rosenberg 2012, R-fields.
     """

@@ -1,4 +1,4 @@
-"""Flatten a `Graph` with its nested graphs into one `Model`, or report the problems that prevent it.
+"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it.
 
 Names become paths and signal references become full names; `joining` creates the bonds.
 """
@@ -148,7 +148,6 @@ def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> I
 
 
 MAX_DEPTH = 100
-"""Maximum nesting depth of graphs."""
 
 
 def _prefix(path: str) -> str:

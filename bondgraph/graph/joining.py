@@ -16,13 +16,13 @@ from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
 from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source
-from bondgraph.model.modal import numbers_of
+from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, End
 
 HEAT_FROM_POWER = (
     'the port "heat" of an R, friction or switch with heat=True, which turns power into heat: R("r", 5.0, heat=True).port("heat")'
 )
-"""Advice: connect a power bond with a pseudo-bond."""
+"""Advice for a connection of a power bond with a pseudo-bond."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Scope:
     prefix: str
 
 
-class _Draft(NamedTuple):
+class _BondDraft(NamedTuple):
     name: str
     ends: tuple[End, End]
     ports: tuple[Port, Port]
@@ -47,7 +47,7 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
             if port.dimension is not None:
                 problems += _invalid_dimensions(path, element, port)
     free = {path: element.ports for path, element in flat.items() if not isinstance(element.law, Junction)}
-    drafts: list[_Draft] = []
+    drafts: list[_BondDraft] = []
     counts: dict[str, int] = {}
     for scope in scopes:
         for link in scope.graph.links:
@@ -63,7 +63,7 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
                 continue
             count = counts[label] = counts.get(label, 0) + 1
             name = label if count == 1 else f"{label} ({count})"
-            drafts.append(_Draft(name, (tail, head), (tail_end[1], head_end[1]), link.place))
+            drafts.append(_BondDraft(name, (tail, head), (tail_end[1], head_end[1]), link.place))
     cures = ("connect it to a junction, or remove the element",)
     for path, ports in free.items():
         element = flat[path]
@@ -175,14 +175,13 @@ def _holds(graph: Draft, part: Element | Draft) -> bool:
 
 
 def _propagated(
-    attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
+    attribute: str, code: str, drafts: list[_BondDraft], flat: dict[str, Element], problems: list[Problem]
 ) -> dict[int, Any]:
     """Propagate one attribute, given at an end or carried through junctions (and 1:n elements), to all bonds; return it by the
     index of the bond."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[object, str]] = set()
-    """Pairs (value, element that requires it) that have already clashed."""
     silent: set[int] = set()  # ids of ports: many elements share one
     for index, draft in enumerate(drafts):
         tail, head = draft.ports
@@ -234,7 +233,7 @@ def _keeps_dimension(element: Element) -> bool:
 
 
 def _clash(
-    attribute: str, code: str, draft: _Draft, first: tuple[object, str], second: tuple[object, str], flat: dict[str, Element]
+    attribute: str, code: str, draft: _BondDraft, first: tuple[object, str], second: tuple[object, str], flat: dict[str, Element]
 ) -> Problem:
     def request(entry: tuple[object, str]) -> str:
         value, path = entry
@@ -284,12 +283,12 @@ def _local_names(element: Element) -> tuple[str, ...]:
     for key, parameter in element.parameters.items():
         names.append(key)
         if isinstance(parameter.value, ByMode):
-            names += numbers_of(key, parameter)
+            names += parameter_values(key, parameter)
     return (*names, *element.law.signals([port.name for port in element.ports]))
 
 
 class SignalNames:
-    """Signals of a model, evaluated for the looked-up elements only."""
+    """Names of a model's signals, listed only for elements that are looked up."""
 
     def __init__(self, elements: Mapping[str, Element], others: Mapping[str, None]):
         self._elements = elements

@@ -45,11 +45,11 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
     return parameters | {
-        name: expecting(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
+        name: with_expected_unit(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
     }
 
 
-def expecting(parameter: Parameter, unit: str) -> Parameter:
+def with_expected_unit(parameter: Parameter, unit: str) -> Parameter:
     """Return the parameter, to be read by its formula in this unit; a parameter without a unit also gets this unit."""
     declared = parameter.unit or unit
     implied = declared == unit and conversion(unit, "") is None
@@ -108,7 +108,6 @@ def _has_unit(value: Any) -> bool:
 
 
 def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name, including those passed as `**keywords`."""
     variadic = _variadic(values)
     return {**values.arguments, **(values.arguments.get(variadic, {}) if variadic else {})}
 
@@ -146,7 +145,6 @@ def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Par
 
 
 def value_of(argument: Any) -> Any:
-    """Return the value of a `Parameter`, or the argument itself."""
     return argument.value if isinstance(argument, Parameter) else argument
 
 
@@ -178,7 +176,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
     return present[0]
 
 
-def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
+def need_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
     """Refuse an argument that belongs to a domain other than the element's (E563)."""
     element_domain = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
@@ -239,13 +237,13 @@ def spelled_out(function: F, law: str = "") -> F:
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
     more = [_keyword(name, kind.__forward_arg__) for name, kind in keywords.items()]
-    checked = refusing_words(function, [parameter.name for parameter in (*named, *more)], law)
+    checked = refuse_unknown_keywords(function, [parameter.name for parameter in (*named, *more)], law)
     signature = inspect.signature(function).replace(parameters=[*named, *more])
     checked.__signature__ = signature  # type: ignore[attr-defined]
     return checked  # type: ignore[return-value]
 
 
-def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
+def refuse_unknown_keywords(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
     """Return the function, which then refuses an unknown keyword (E317) and suggests a similar keyword or shows the law."""
     allowed = frozenset(names)
 

@@ -25,6 +25,7 @@ class Transition:
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """Values of states after the transition: (state, op, signals)."""
     kind: str = ""
+    """Name of its events in a result; "<automaton>: <source> to <target>" by default."""
     internal: bool = False
     """True for an event of the numerical method (a change of chart), not of the physics."""
     error: str | None = None

@@ -11,7 +11,7 @@ from bondgraph.model.ops import Op
 from bondgraph.output.short_repr import short_repr
 
 HEAT_PORT = "heat"
-"""Name of the second port of a dissipator."""
+"""Name of the port at which the power of an R, friction or switch leaves as heat."""
 
 
 @short_repr

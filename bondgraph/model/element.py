@@ -38,7 +38,7 @@ class Element(Frozen):
     name: str
     law: Law
     ports: tuple[Port, ...] = ()
-    """Ports; empty for junctions, which have as many ports as bonds."""
+    """Ports; a junction has one entry for any number of bonds."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     signals: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)

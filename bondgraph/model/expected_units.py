@@ -27,7 +27,7 @@ from bondgraph.model.laws import (
     Source,
     Storage,
 )
-from bondgraph.model.modal import numbers_of
+from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Constant
 from bondgraph.model.units import matrix, parts, quotient
@@ -49,7 +49,7 @@ def unit_conversions(model: Model) -> Iterator[tuple[str, str, Parameter, Conver
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
             if parameter.unit:
-                for key, value in numbers_of(name, parameter).items():
+                for key, value in parameter_values(name, parameter).items():
                     each = conversion_of(model, path, name, parameter, value)
                     if each is not None:
                         yield path, key, parameter, each

@@ -33,7 +33,7 @@ class Parameter:
     not_below: str = ""
     """Name of another parameter of the element, which is the lower limit."""
     expected: str = ""
-    """Unit in which the formula reads the value, if neither the law and its domain nor `unit` implies one."""
+    """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
 
 
 @short_repr
@@ -76,10 +76,10 @@ class CausalityPreference(IntEnum):
     MUST = 0
     """The only possible causality."""
     INTEGRAL = 1
-    """Integral causality of a storage."""
     AS_GIVEN = 2
     """Causality in which the only given relation needs no inversion."""
-    RATHER = 3
+    PREFERRED = 3
+    """Choice between two causalities that both work."""
 
 
 @short_repr
@@ -88,7 +88,7 @@ class CausalityRequest(NamedTuple):
 
     effort_in: bool
     """True if the effort is the input, and the flow the output."""
-    wish: CausalityPreference
+    preference: CausalityPreference
 
 
 class Law:
@@ -118,7 +118,7 @@ class Storing(Law):
         raise NotImplementedError
 
     @property
-    def ease(self) -> tuple[int | bool, ...]:
+    def dependence_order(self) -> tuple[int | bool, ...]:
         """Sort key of coupled storages: the first storages in this order keep their states."""
         raise NotImplementedError
 
@@ -256,8 +256,7 @@ class IdealConstraint(Switched):
     conditions: int = 1
     """Number of components of h, if there are coordinates."""
     measured: bool = False
-    """True if the rates of the signals of `position` include corrections: then h' differs from the rate of `position`, and the
-    two are not compared."""
+    """True if the rates of the signals of `position` include corrections, so that its derivative is not compared with h'."""
 
     def states(self) -> Mapping[str, StateSpec]:
         position = {"h": self.start} if self.position is None and self.stores_position else {}
@@ -295,7 +294,7 @@ class IdealSwitch(Switched):
         return (source in self.active) != (target in self.active)
 
     def demand(self, port: int) -> CausalityRequest:
-        return CausalityRequest(True, CausalityPreference.RATHER)
+        return CausalityRequest(True, CausalityPreference.PREFERRED)
 
 
 @short_repr
@@ -313,7 +312,7 @@ class Resistor(Law):
     """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
 
     @property
-    def one_way(self) -> bool:
+    def has_one_formula(self) -> bool:
         """True if only one of the formulas is given; in the other causality, Newton iteration solves it."""
         return (self.effort is None) != (self.flow is None)
 
@@ -323,8 +322,8 @@ class Resistor(Law):
     def demand(self, port: int) -> CausalityRequest:
         return (
             CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
-            if self.one_way
-            else CausalityRequest(True, CausalityPreference.RATHER)
+            if self.has_one_formula
+            else CausalityRequest(True, CausalityPreference.PREFERRED)
         )
 
 
@@ -382,20 +381,22 @@ class SignalBlock(Law):
     rates: dict[str, str] = field(default_factory=dict)
     """Local names of time derivatives by state; a state without a derivative is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
+    """LaTeX of values by local name."""
     units: dict[str, str] = field(default_factory=dict)
-    """LaTeX (`symbols`) and units of values, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
     """Local names of values after a tick by state; all are evaluated before any is set. The states of a block with a `library`
     are its outputs, its sampled inputs, and the number of its steps, in this order."""
     library: ForeignLibrary | None = None
     period: str | None = None
+    """Parameter for the time between ticks, s; None for a single tick."""
     offset: str | None = None
-    """Parameters for the time between ticks and the time of the first tick, s: ticks are at offset + n period, n = 0, 1, ..."""
+    """Parameter for the time of the first tick, s."""
     breaks: tuple[str, ...] = ()
     """Parameters that are times of jumps or kinks of a result, s, at which an integrator restarts."""
     delay: str | None = None
+    """Parameter that delays the `updates`, s."""
     history: Callable[[float], float] | float | None = None
-    """Parameter that delays the `updates`, s, and the signal before the start (None for its value at the start)."""
+    """Signal before the start; None for its value at the start."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept
@@ -407,7 +408,7 @@ class SignalBlock(Law):
 @short_repr
 @dataclass(frozen=True)
 class Storage(Storing):
-    """Energy storage: x' = rate(x, input), output = gradient(x) or x = inverse(output), stored energy = energy(x)."""
+    """Energy storage: x' = rate(x, input), the law output(x) or its inverse x = inverse(output), and the stored energy(x)."""
 
     gives: Variable
     state: str
@@ -451,7 +452,7 @@ class Storage(Storing):
         return self.state, self.spec
 
     @property
-    def ease(self) -> tuple[int | bool, ...]:
+    def dependence_order(self) -> tuple[int | bool, ...]:
         return 2 if self.rate is None else 0, self.inverse is not None, self.linear
 
 
@@ -493,5 +494,5 @@ class InertialField(Storing):
         return self.motion, self.start
 
     @property
-    def ease(self) -> tuple[int | bool, ...]:
+    def dependence_order(self) -> tuple[int | bool, ...]:
         return 1, False, False

@@ -45,10 +45,10 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
     """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
     Other values in the formula, `others`, are treated as constant, even if they depend on x. Scalars of a tape are
-    differentiated on that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a
+    differentiated on that tape, SymPy expressions symbolically, and floats on a temporary tape. Scalars of other types have a
     method `__partials__(formula, x, others)`.
     """
-    tape, is_symbolic = foreign_scalars(x, others)
+    tape, is_symbolic = tape_and_symbols(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
     foreign = next((s for s in _flat(x, others) if hasattr(s, "__partials__")), None)
@@ -57,7 +57,7 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
     return _symbolic(formula, x) if is_symbolic else _in_floats(formula, x)
 
 
-def foreign_scalars(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
+def tape_and_symbols(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
     """Return the tape of the scalars in x and `others`, or None; and True if any scalar is symbolic."""
     scalars = _flat(x, others)
     tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
@@ -127,7 +127,7 @@ class Mechanics:
     """True if the formulas take and return scalars for n = 1 coordinate, not arrays (1,)."""
 
     @property
-    def owns_bias(self) -> bool:
+    def has_user_bias(self) -> bool:
         """True if the user gave h, which may include forces that the energies do not imply."""
         return self.bias is not None or self.solution is not None
 
@@ -203,7 +203,7 @@ class Mechanics:
 
     def own_momentum_rate(self, q: Any, v: Any, *others: Any) -> Any:
         """Return p' without an external effort: dT/dq - dV/dq, or M' v - h - dV/dq with the user's h."""
-        if self.owns_bias:  # e = M v' + held, and p' = M v' + M' v
+        if self.has_user_bias:  # e = M v' + h + dV/dq, and p' = M v' + M' v
             return _rates(lambda s: self.momentum(q + s * v, v, *others), (q, v, *others)) - self._holding_effort(q, v, *others)
         slopes = partials(lambda at: [self.kinetic_energy(at, v, *others)], q, (v, *others))[0]
         return slopes - self.conservative_force(q, *others)

@@ -24,8 +24,10 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     values : number, array or `Parameter` for each state of the automaton, all of the same shape and dimension.
 
     The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. If a change of
-    mode changes the stored energy of a C or I, the difference is counted as lost. Raises E139 unless `values` names exactly the
-    states of the automaton.
+    mode changes the stored energy of a C or I, the difference is counted as lost.
+
+    Raises `ModelError` E175 if only some values have a unit (zero needs none), or units differ in dimension; the graph raises
+    E139 unless `values` names exactly the states of the automaton.
 
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
@@ -43,7 +45,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     return Parameter(ByMode(automaton, numbers), units[0])
 
 
-def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
+def parameter_values(name: str, parameter: Parameter) -> dict[str, Any]:
     """Return the values of a parameter by name: a single value, or one for each state of an automaton."""
     value = parameter.value
     if isinstance(value, ByMode):
@@ -51,7 +53,7 @@ def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
     return {name: value}
 
 
-def choose_by(indices: tuple[int, ...]) -> Op:
+def value_by_mode(indices: tuple[int, ...]) -> Op:
     """Return the operation (mode, values ...) -> the value for the mode; `indices` are the modes of the values."""
 
     def chosen(mode: Any, *values: Any) -> Any:

@@ -64,8 +64,7 @@ class SignalEntry:
 @short_repr
 @dataclass(frozen=True)
 class ContactPoint:
-    """Contact of two bodies, with any law. Time stepping, pictures and reports read these records, and never identify a contact
-    by the names of its signals."""
+    """Contact of two bodies, with any law, for time stepping, pictures and reports."""
 
     path: str
     """Path of the contact's graph, or a separate name if this graph has several contacts."""
@@ -131,17 +130,16 @@ class CollisionSet:
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
         """Return the shapes for a contact search; `number` holds the index of each body in the search."""
-        held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
+        fixed = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]
-        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=held, exclude=apart, only=only)
+        return arrangement([(number[i], solid) for i, solid in self.shapes], fixed=fixed, exclude=apart, only=only)
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Visible:
-    """Part that a picture can show: a body, a joint, a spring, a chain, a contact. Pictures of a result read these records, and
-    never identify a body by the names of its signals."""
+    """Part that a picture can show: a body, a joint, a spring, a chain, a contact."""
 
     kind: str
     """Name of the drawing function."""
@@ -156,7 +154,7 @@ class Visible:
 @short_repr
 @dataclass(frozen=True)
 class Face:
-    """Face that a nested graph shows when folded: its icon, and the names of its ports."""
+    """Symbol of a folded nested graph: its icon, and its ports by name."""
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
@@ -178,7 +176,7 @@ class Model(Frozen):
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
-    """Junctions that are ports of a nested graph and may have no bond yet."""
+    """Elements that are ports of nested graphs; a junction among them may have a single bond."""
     contacts: tuple[ContactPoint, ...] = ()
     collisions: tuple[CollisionSet, ...] = ()
     visible: tuple[Visible, ...] = ()
@@ -189,7 +187,7 @@ class Model(Frozen):
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
-    """Faces of the nested graphs by path."""
+    """Symbols of the nested graphs by path."""
 
     @property
     def guesses(self) -> Mapping[str, float]:
@@ -260,7 +258,7 @@ class Model(Frozen):
         return {path: tuple(bonds) for path, bonds in incident.items()}
 
     def network(self) -> nx.MultiDiGraph:
-        """Return a networkx graph: nodes with `kind`, edges along the half arrows with `bond`."""
+        """Return a networkx graph: nodes with `kind` and `element`, edges along the half arrows with `bond`."""
         import networkx as nx
 
         graph = nx.MultiDiGraph(name=self.name)

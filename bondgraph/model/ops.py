@@ -1,11 +1,10 @@
-"""Operations on small arrays: plain formulas, written once, with their LaTeX form; records of formulas are never pickled.
+"""Operations on small arrays: plain formulas, written once, with their LaTeX form.
 
 An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the scalars of the tape (code and
 derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
 the package `screws`.
 
-It also holds the base classes of objects with formulas, which cannot be pickled: most formulas are the user's functions, without
-a name that another process could import. Copying a frozen record returns the record itself.
+Objects with formulas cannot be pickled: most formulas are the user's functions, without a name that another process could import.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from bondgraph.output.tex import array_latex
 from screws.scalars import array, equal, where
 
 
-class OfFormulas:
+class Unpicklable:
     """Object with formulas, which can be copied, but not pickled (E157)."""
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -34,7 +33,7 @@ class OfFormulas:
         raise refusal("E157", f"{type(self).__name__} cannot be pickled", *cures, about=str(getattr(self, "name", "")), why=why)
 
 
-class Frozen(OfFormulas):
+class Frozen(Unpicklable):
     """Frozen record with formulas; a copy of it is the record itself."""
 
     def __copy__(self) -> Self:
@@ -254,7 +253,7 @@ def entry(index: int) -> Op:
     return Op("entry", lambda x: x[index], rf"\left(#1\right)_{{{index + 1}}}")
 
 
-def one_of(mode: Any, active: tuple[int, ...]) -> Any:
+def mode_is_active(mode: Any, active: tuple[int, ...]) -> Any:
     """Return the condition that a mode is active."""
     if len(active) == 1:
         return equal(mode, float(active[0]))
@@ -276,7 +275,7 @@ def choose(active: tuple[int, ...]) -> Choice:
     """Return the operation (mode, held, released) -> held in the active modes, else released."""
 
     def chosen(mode: Any, held: Any, released: Any) -> Any:
-        condition = one_of(mode, active)
+        condition = mode_is_active(mode, active)
         if np.ndim(held) == 0:
             return where(condition, held, released)
         return array([where(condition, a, b) for a, b in zip(held, released, strict=True)])

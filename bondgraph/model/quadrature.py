@@ -1,4 +1,5 @@
-"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact up to rounding error.
+"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, accurate to about rounding error unless
+the law oscillates more than about ten times along the ray.
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
 Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.model.mechanics import foreign_scalars
+from bondgraph.model.mechanics import tape_and_symbols
 from bondgraph.model.ops import Op, sources_of
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import jacobian
@@ -83,7 +84,7 @@ def _power(output: Any, x: Any) -> Any:
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
     """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, symbolically or in floats, according to x and
     `others`."""
-    tape, is_symbolic = foreign_scalars(x, others)
+    tape, is_symbolic = tape_and_symbols(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
     return _symbolic(formula, x) if is_symbolic else _in_floats(formula, x)
@@ -157,7 +158,7 @@ def _sorted(breaks: Sequence[Any]) -> list[Any]:
 
 
 class NoQuadrature(TraceError):
-    """A law whose energy is not found by quadrature."""
+    """Error of a law whose energy quadrature cannot compute."""
 
 
 class _Piecewise:

@@ -91,7 +91,7 @@ def _quotient(above: str, below: str) -> str:
     over, under = powers(above), powers(below)
     if over is None or under is None:
         return ""
-    return written(times(over, under, -1))
+    return unit_text(times(over, under, -1))
 
 
 def times(unit: Powers, other: Powers, power: Fraction | int = 1) -> dict[str, Fraction]:
@@ -102,10 +102,10 @@ def times(unit: Powers, other: Powers, power: Fraction | int = 1) -> dict[str, F
     return {symbol: exponent for symbol, exponent in product.items() if exponent}
 
 
-def written(exponents: Powers) -> str:
+def unit_text(exponents: Powers) -> str:
     """Write symbols with their powers as a unit; "1" without symbols.
 
-    >>> written({"N": Fraction(1), "m": Fraction(-1), "s": Fraction(-2)})
+    >>> unit_text({"N": Fraction(1), "m": Fraction(-1), "s": Fraction(-2)})
     'N/(m s^2)'
     """
     raised = [name + _exponent(power) for name, power in exponents.items() if power > 0]

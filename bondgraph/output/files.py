@@ -34,7 +34,7 @@ def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
     ending = Path(path).suffix.lower()
     if ending in endings:
         return ending
-    title = f"no format has the suffix of {printable_path(path)}" if ending else f"the name {printable_path(path)} has no suffix"
+    title = f"{printable_path(path)} has an unknown suffix" if ending else f"the name {printable_path(path)} has no suffix"
     raise FileError(Problem("E415", title, ("the suffix selects the format",), (), (" or ".join(endings),)))
 
 
@@ -99,8 +99,7 @@ class AtomicWrite:
             raise _Discard
 
 
-class _Discard(Exception):
-    """Exception that ends the block of a discarded file."""
+class _Discard(Exception): ...
 
 
 def write_error(path: Path, why: str) -> FileError:
@@ -124,7 +123,7 @@ def check_name(path: Path) -> None:
     try:
         os.fsencode(path)
     except UnicodeEncodeError as error:
-        raise OSError("a name that is not a string") from error
+        raise OSError("a name with characters that the file system cannot encode") from error
     if "\0" in str(path):
         raise OSError("a name with a zero byte")
 

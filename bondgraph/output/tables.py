@@ -72,7 +72,7 @@ class Quantities(Mapping[str, Quantity]):
 
     def __repr__(self) -> str:
         some = ", ".join(list(self._quantities)[:6])
-        return f"<{len(self)} {self._kind}s: {some}{', ...' if len(self) > 6 else ''}>"
+        return f"<{plural(len(self), self._kind)}: {some}{', ...' if len(self) > 6 else ''}>"
 
 
 class Parameters(Quantities):
@@ -85,7 +85,8 @@ class Parameters(Quantities):
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for values of the wrong shape.
+        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for invalid values; E119,
+        E151 for values out of range.
         """
         return self._vector(changes)
 

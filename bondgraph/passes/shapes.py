@@ -92,7 +92,8 @@ def find_shapes(system: System, model: Model) -> System:
     """Return the system with the shapes of all values.
 
     Raises `ModelError`: E128 for inconsistent shapes, E129 for a formula that fails, E133 for an Euler junction whose matrix
-    is not skew-symmetric, E155 for formulas of one element that contradict each other.
+    is not skew-symmetric, E155 for formulas of one element that contradict each other, E110 for an energy that quadrature cannot
+    compute.
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())

@@ -1,5 +1,5 @@
-"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation in which each algebraic loop is
-one block, solved by tearing: some of its values are taken as unknowns, so that its other values follow in order."""
+"""Sorting of statements into block lower triangular form (BLT): an order of evaluation in which each algebraic loop is one block,
+solved by tearing: some of its values are taken as unknowns, so that its other values follow in order."""
 
 from __future__ import annotations
 

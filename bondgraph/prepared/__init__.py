@@ -1,1 +1,1 @@
-"""Prepared runs of a compiled model: bound once for runs that differ in parameters and start values only."""
+"""Prepared runs of a compiled model."""

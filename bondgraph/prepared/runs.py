@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, as numbers (runs, ...) or a list of strings, whatever the index of a pandas object;
-    return None for values without a first axis."""
+    """Return the values of the runs in order, as numbers (runs, ...) or else as a list, whatever the index of a pandas object;
+    None for values without a first axis."""
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -42,8 +42,8 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), or None if other values than scalars vary, so that each run reads its
-    own.
+    """Return parameters of the kernels, (runs, parameters), or one row if none varies; None if each run must read its own: for
+    other values than finite scalars, and for a varied lower limit of a varied parameter.
 
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
@@ -75,9 +75,10 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), with one row of each if nothing varies.
+    """Return states (runs, n), or (1, n) if nothing varies, and modes (1, modes).
 
-    Returns None if some states follow from other states, parameters or motion.
+    Returns None if each run must find its own start: if states follow from other states, parameters or motion, or if a name or
+    value is not that of an independent state.
     """
     model, system = compiled.model, compiled.system
     if (
@@ -106,7 +107,7 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
     return x, m
 
 
-def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
+def runs_without_checks(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
     """Return True (runs,) for runs (rows of x and p, or one row for all) with finite parameters and start velocities that give
     constraints zero flow."""
     runs = max(len(x), len(p))
@@ -137,7 +138,8 @@ class PreparedRun:
 
     Binding is done once; then a run costs only its steps. A call with parameters and start values returns the result of
     `simulate`, bit for bit; `run` takes and returns arrays, and `run_many` does so for many runs in one call. Threads may share
-    a prepared run."""
+    a prepared run.
+    """
 
     compiled: Compiled
     program: PreparedProgram
@@ -149,8 +151,8 @@ class PreparedRun:
     def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214 and E455 as
-        `simulate` does."""
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214, E218 and
+        E455 as `simulate` does."""
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters, t)
@@ -233,7 +235,7 @@ class PreparedRun:
             widths = program.states, program.parameters, program.modes
             x, p, m = (np.zeros((1, width)) for width in widths)
             return np.zeros(runs, dtype=bool), x, p, m
-        fit = need_no_check(compiled, self.program.settings.t_start, start[0], p, start[1])
+        fit = runs_without_checks(compiled, self.program.settings.t_start, start[0], p, start[1])
         return np.array(np.broadcast_to(fit, runs)), start[0], p, start[1]
 
     @answer_old_names
@@ -271,8 +273,8 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many` does. If `is_stored`,
-        results are stored in chunks and are not kept in memory."""
+        """Return a launcher of runs on the GPU that `device=` selects, None for the CPU; raise errors as `run_many` does. If
+        `is_stored`, results are stored in chunks and are not kept in memory."""
         if device is None:
             return None
         from bondgraph.run.batch.gpu.launcher import launcher_of  # loads the writers of machine code for GPUs

@@ -19,7 +19,9 @@ from screws.errors import plural
 from screws.names import similar_names
 from screws.names.renamed import SETTING_VALUES, new_words, now
 
-_REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
+_REPLACEMENTS = dict.fromkeys(
+    methods.REMOVED_SETTINGS, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver"
+)
 _REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")
 _REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "integrator": "method="}
 _REPLACEMENTS |= {

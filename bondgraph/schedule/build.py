@@ -14,9 +14,9 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel import DeferredKernel, InterpretedKernel, Kernel, deferred_together
 from bondgraph.model.ops import Op
-from bondgraph.schedule.calls import GIVEN, NUMBERS, Plan, StatementTable, numbered
+from bondgraph.schedule.calls import INPUT_BLOCKS, NUMBERS, Plan, StatementTable, number_statements
 from bondgraph.schedule.machine_code.kernels import jacobian_kernel, machine_kernels, shared_kernels
-from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, in_row, schedule
+from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, contiguous_plan, schedule
 from bondgraph.schedule.plans import GroupedValues, KernelCache, derivatives, group_rows, group_values
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.garbage_collection import paused_collection
@@ -27,7 +27,7 @@ from screws.scalars import equal, where
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
-    """Return a kernel that evaluates each loop with NumPy over all its instances at once."""
+    """Return a kernel that evaluates loops with NumPy, all instances of a parallel loop at once."""
     names = [name for name, _ in schedule.blocks]
 
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
@@ -71,8 +71,8 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
         start += size
 
 
-def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, a row of all `states` scalars; `changes` maps each jump to its new values by state."""
+def jump_plans(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
+    """Return a plan for each jump, which outputs all states (`states` scalars); `changes` maps it to new values by state."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
 
@@ -87,7 +87,7 @@ def _plan(cache: KernelCache, name: str, part: GroupedValues, changed: Mapping[i
 
 
 @dataclass(frozen=True)
-class Scheduled:
+class RoutineSchedules:
     schedules: Mapping[str, Callable[[], Schedule]]
     blocks: tuple[tuple[str, int], ...]
     width: Callable[[str], int]
@@ -114,7 +114,7 @@ def _guards(system: System) -> list[Statement]:
 
 
 def values_of_routines(system: System) -> dict[str, list[str]]:
-    """Return the names of the values of every routine except the outputs, in the order of its results.
+    """Return the names of the values that each routine computes, in order; outputs and resets are omitted.
 
     There is no `rates_and_powers`: with thousands of states the call that it would save is negligible.
     """
@@ -130,23 +130,23 @@ def values_of_routines(system: System) -> dict[str, list[str]]:
 
 
 @paused_collection()
-def scheduled(
+def schedule_routines(
     system: System, table: StatementTable | None = None
-) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
+) -> tuple[RoutineSchedules, System, Callable[[], tuple[Schedule | None, Pattern]]]:
     """Schedule all routines of a large model, with the blocks t, x, p, m (`prepare` has only p).
 
     Returns the schedules, the system, and a function that builds the schedule of the Jacobian (None without nonzeros) and its
     sparsity pattern. The counterpart for small models is `bondgraph.tracing.routines.trace_for_runs`. The system is explicit and
     all its shapes are known; `table` holds its numbered statements, if they exist already.
     """
-    table = table or numbered(system, _guards(system))
+    table = table or number_statements(system, _guards(system))
     cache, book, number = KernelCache(table), table.book, table.numbers
     targets = {name: [number[value] for value in names] for name, names in values_of_routines(system).items()}
     prepared = {name: group_values(cache, targets[name]) for name in PREPARED if name in targets}
     plans = [Plan(name, part.calls, part.width, part.results) for name, part in prepared.items()]
     n_p = sum(value.size for value in system.parameters.values())
     calls = tuple(cache.prepared.values())
-    before, order = in_row("prepare", calls, book)
+    before, order = contiguous_plan("prepare", calls, book)
     locations = book.locations | {value: ("p", n_p + offset) for value, offset in before.results.items()}
     blocks = (
         ("t", 1),
@@ -173,7 +173,7 @@ def scheduled(
     def build_jumps() -> list[Schedule]:
         changes = {name: {number[state]: number[new] for state, new in reset.items()} for name, reset in resets.items()}
         with lock:
-            return list(map(schedule_unprepared, jumps(cache, changes, blocks[1][1])))
+            return list(map(schedule_unprepared, jump_plans(cache, changes, blocks[1][1])))
 
     @build_once
     def outputs() -> list[int]:
@@ -204,7 +204,7 @@ def scheduled(
         return build("chosen", [values[k] for k in chosen]), tuple(positions.tolist())
 
     autonomous = number["time"] not in itertools.chain.from_iterable(table.args)
-    return Scheduled(makers, blocks, width, select, tuple(resets), build_jumps, autonomous), system, differentiate
+    return RoutineSchedules(makers, blocks, width, select, tuple(resets), build_jumps, autonomous), system, differentiate
 
 
 PREPARED = ("rates", "powers", "guards")
@@ -214,13 +214,13 @@ EAGER = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled immediately, because every model is evaluated at its start; other routines are compiled at their
 first use."""
 
-_STATES = GIVEN.index("x")
+_STATES = INPUT_BLOCKS.index("x")
 
 UNOPTIMISED = ("outputs",)
 """Large routines that are compiled without optimisation, because a run calls them only a few times."""
 
 
-def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
+def select_in_loops(routines: RoutineSchedules, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
     """Return a kernel of the outputs with these indices, and the positions of these outputs in its results."""
     with paused_collection():
         selection, positions = routines.select(indices)
@@ -228,8 +228,8 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile a large routine that a run calls a few times without optimisation: it runs half as fast, but compiles in a fortieth
-    of the time."""
+    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, but compiles in a
+    fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]
@@ -241,7 +241,7 @@ def jacobian_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
     return jacobian_kernel(schedule)
 
 
-def kernels_in_loops(routines: Scheduled, machine_code: bool) -> dict[str, Kernel]:
+def kernels_in_loops(routines: RoutineSchedules, machine_code: bool) -> dict[str, Kernel]:
     def compile_all(names: Sequence[str], quick: bool) -> dict[str, Kernel]:
         schedules = [routines.schedules[name]() for name in names]
         if not machine_code:

@@ -13,7 +13,7 @@ from bondgraph.model.ops import IDENTITY, Op
 from bondgraph.tape.routine import Listing
 from bondgraph.units import Conversion
 
-GIVEN = ("t", "x", "p", "m")
+INPUT_BLOCKS = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
@@ -22,7 +22,7 @@ NUMBERS = "c"
 
 @dataclass(frozen=True, eq=False)
 class Kind:
-    """A kernel: its inputs are `(INPUT, argument, component)`, its results are cut into `sizes`."""
+    """Kernel with inputs `(INPUT, argument, component)`, whose results are cut into `sizes`."""
 
     program: Listing
     sizes: tuple[int, ...]
@@ -38,7 +38,8 @@ class Call(NamedTuple):
 
 @dataclass
 class ValueTable:
-    """All values of a model by number: sizes in scalars, and the locations (block, offset) of inputs."""
+    """All values of a model by number: sizes in scalars, locations (block, offset) of inputs, True in `fixed` for values that
+    depend only on parameters, and `numbers` from constants to their values."""
 
     sizes: list[int] = field(default_factory=list)
     locations: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -74,7 +75,7 @@ class Plan:
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Offset in `out` of each value that a call computes."""
+    """Offset in `out` of each result that a call computes."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Positions of each constant in `out`."""
     copied_block: str | None = None
@@ -116,7 +117,7 @@ class StatementTable:
         return copy
 
 
-def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
+def number_statements(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     book = ValueTable()
     numbers: dict[str, int] = {}
     shapes: dict[int, tuple[int, ...]] = {}

@@ -126,7 +126,7 @@ def _components(sizes: tuple[int, ...]) -> list[tuple[int, int]]:
     return [(k, j) for k, size in enumerate(sizes) for j in range(size)]
 
 
-def traced(
+def trace_group(
     steps: Sequence[tuple[Any, tuple[tuple[int, int], ...], int]],
     arguments: Sequence[tuple[bool, tuple[int, ...]]],
     stores: Sequence[tuple[int, int]],
@@ -136,7 +136,7 @@ def traced(
     Parameters
     ----------
     steps : (operation, arguments, number of results); an argument is (-1, k), the group's argument k, or (step, result).
-    arguments : (True if it depends only on parameters, its shape).
+    arguments : for each, True if it depends only on parameters, and its shape.
     stores : (step, result) of each result of the group.
     """
     tape = Tape()
@@ -257,7 +257,6 @@ KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
 
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
-    """Return True if loops are better than straight-line code for these numbers of statements of each kind."""
     statements = sum(kinds.values())
     if statements < min(MIN_REPETITION * len(kinds), MIN_STATEMENTS):
         return False
@@ -272,5 +271,5 @@ def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
 def _operation_form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
-    tape = traced([step], arguments, [(0, k) for k in range(results)]).tape
+    tape = trace_group([step], arguments, [(0, k) for k in range(results)]).tape
     return (shapes, results), tuple([node for node in tape.nodes if node[0] > opcodes.INPUT])

@@ -40,8 +40,8 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     """Schedule calls; `base` is the block of every value outside the workspace.
 
     A lane is a kernel together with the blocks of its arguments and results. A lane whose remaining calls are all ready goes
-    first, or else the lane with the longest critical path. A recurrence - calls of a lane that need only earlier calls of the
-    same lane - stays one batch, in order.
+    first, or else the lane with the longest critical path. A recurrence (calls of a lane that need only earlier calls of the
+    same lane) stays one batch, in order.
     """
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     users: list[list[int]] = [[] for _ in calls]
@@ -252,7 +252,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
     return length
 
 
-def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
+def contiguous_plan(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
     """Return a plan that outputs all results of the calls, contiguous for each batch; also return the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}

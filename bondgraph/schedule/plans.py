@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bondgraph.schedule.calls import Call, Kind, Plan, StatementTable, ValueTable
-from bondgraph.schedule.kernels import CONSTANT, FIXED, Substitute, TracedGroup, merge_kernels, readdress, traced
+from bondgraph.schedule.kernels import CONSTANT, FIXED, Substitute, TracedGroup, merge_kernels, readdress, trace_group
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
@@ -98,8 +98,8 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
     """Return values that depend on no more scalars than they have components, with the values that they depend on.
 
-    A Jacobian costs less without such values: the chain rule through a matrix that depends on a pose takes many products, whereas
-    derivatives with respect to the pose take few.
+    A Jacobian costs less if such values are not stored: the chain rule through a matrix that depends on a pose takes many
+    products, whereas derivatives with respect to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -171,7 +171,7 @@ def _trace_groups(
         key = (tuple(steps), kinds, tuple(stores))
         kernel = kernels.get(key)
         if kernel is None:
-            kernel = kernels[key] = traced([(ops[f], of, n) for f, of, n in steps], kinds, stores)
+            kernel = kernels[key] = trace_group([(ops[f], of, n) for f, of, n in steps], kinds, stores)
         traced_groups.append(Group(kernel, tuple(varying), tuple(of_parameters), tuple(group_outs)))
     return traced_groups
 
@@ -191,7 +191,7 @@ Calls = dict[tuple[Kind, tuple[int, ...]], Call]
 
 @dataclass(eq=False)
 class KernelCache:
-    """Kernels by key, and calls that depend on parameters only: shared by the routines of one model."""
+    """Kernels by key, and calls that depend only on parameters, which the routines of one model share."""
 
     table: StatementTable
     traced: dict[object, TracedGroup] = field(default_factory=dict)

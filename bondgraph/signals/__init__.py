@@ -1,8 +1,9 @@
 """Signal blocks, and curves through tabulated data. Each block is an `Element` whose result is the signal `<name>.y`.
 
 Inputs are paths of signals (`motor.flow`, `time`, another block's `<name>.y`), read without delay and without power. Numbers such
-as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Every block takes `unit` and
-`symbol` (LaTeX) of its result; with states also `nominal`, the usual size of its input (a hint).
+as gains and time constants are run-time parameters, and may be given as `Parameter(value, unit)`. Blocks take `unit` and `symbol`
+(LaTeX) of the result, logic signals only `symbol`; most blocks with states also take `nominal`, the usual size of a state (of the
+input, for `transfer_function`), as a hint.
 """
 
 from bondgraph.elements.curves import characteristic_map, curve

@@ -31,13 +31,13 @@ from screws.errors import plural
 
 @spelled_out
 def gain(name: str, input: str, k: Any, **shown: Unpack[Format]) -> Element:
-    """Gain y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
+    """Return a gain y = k u; `k` is a number, a row (n,) or a matrix (m, n)."""
     return Block(name, [("y", APPLY, ["k", "u"])], inputs={"u": input}, parameters={"k": k}, **result_of(**shown))
 
 
 @spelled_out
 def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Format]) -> Element:
-    """Sum y of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
+    """Return the sum y of the signals, each with its sign: `summation("error", {"goal.y": 1, "shaft.flow": -1})`.
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
     """
@@ -53,14 +53,14 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Format]) -> 
 
 @spelled_out
 def product(name: str, inputs: Sequence[str], **shown: Unpack[Format]) -> Element:
-    """Product y of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
+    """Return the product y of the signals, entry by entry. Raises `ModelError` E140 without inputs."""
     need_inputs("product", name, inputs)
     return static_block(name, formulas.product(len(inputs)), inputs, {}, **shown)
 
 
 @spelled_out
 def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
-    """Limiter: y = u clamped between `lowest` and `highest`. Raises `ModelError` E148 if these are in the wrong order."""
+    """Return a limiter: y = u clamped between `lowest` and `highest`. Raises `ModelError` E148 if they are in the wrong order."""
     values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
     need_order("limiter", name, **values)
     return static_block(name, formulas.LIMITER, [input], values, **shown)
@@ -68,7 +68,7 @@ def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Fo
 
 @spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
-    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`.
+    """Return a dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`.
 
     Raises `ModelError` E148 as `limiter` does.
     """
@@ -88,7 +88,7 @@ def table(
     outside: str = "hold",
     **shown: Unpack[Format],
 ) -> Element:
-    """Lookup table y(u) through (points, values), both (n,), n > 1; `kind` and `outside` as in `curve`.
+    """Return a lookup table y(u) through (points, values), both (n,), n > 1; `kind` and `outside` as in `curve`.
 
     `values` of a linear table with constant extrapolation (`outside="hold"`) are a run-time parameter; points, and the values of
     other tables, belong to the equations.
@@ -111,7 +111,7 @@ def table(
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
-    """Comparator: y = 1 if u > threshold, else 0; `threshold` is a number or the path of a second signal.
+    """Return a comparator: y = 1 if u > threshold, else 0; `threshold` is a number or the path of a second signal.
 
     The jump is not an event: if the motion depends on its exact instant, use an `Automaton`.
     """
@@ -121,7 +121,7 @@ def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "")
 
 
 def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") -> Element:
-    """Logic, y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
+    """Return a logic block, y = 0 or 1: "and" and "or" of any number of signals, "not" of one; a signal above 1/2 counts as true.
 
     Raises `ModelError` E140 for a wrong number of inputs, E149 for another relation.
     """
@@ -157,7 +157,7 @@ def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = 
 def sine(
     name: str, amplitude: Any = 1.0, omega: Any = 1.0, phase: Any = 0.0, offset: Any = 0.0, **shown: Unpack[Format]
 ) -> Element:
-    """Sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
+    """Return a sine wave y = offset + amplitude sin(omega t + phase); omega in rad/s, phase in rad."""
     values = {"amplitude": amplitude, "omega": omega, "phase": phase, "offset": offset}
     return _wave(name, formulas.SINE, values, **shown)
 
@@ -175,7 +175,8 @@ def chirp(
     offset: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
+    """Return a chirp, a sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from
+    t = start.
 
     Before the start, y = offset + amplitude sin(phase); afterwards omega stays at `omega_end`. Raises `ModelError`
     E142 unless the duration is positive.
@@ -187,14 +188,15 @@ def chirp(
 
 @spelled_out
 def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Step: y = `before` until t = start (s), then `after`; integration restarts at the jump."""
+    """Return a step: y = `before` until t = start (s), then `after`; integration restarts at the jump."""
     values = {"start": start, "before": before, "after": after}
     return _wave(name, formulas.STEP, values, ["start"], **shown)
 
 
 @spelled_out
 def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Pulse: y = `after` from t = start (s) for `width` seconds, `before` otherwise; no integration step crosses an edge.
+    """Return a pulse: y = `after` from t = start (s) for `width` seconds, `before` otherwise; no integration step crosses an
+    edge.
 
     Raises `ModelError` E142 unless the width is positive.
     """
@@ -207,7 +209,8 @@ def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, afte
 def square(
     name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """Square wave: y = `high` for the fraction `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
+    """Return a square wave: y = `high` for the fraction `duty` (0 to 1) of each `period` (s), else `low`; a period begins at
+    t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive; the graph refuses a `duty`
     outside 0 to 1 (E151).
@@ -219,7 +222,8 @@ def square(
 
 @spelled_out
 def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Sawtooth wave: y grows from `low` to `high` in each `period` (s) and drops back instantly; one period begins at t = start.
+    """Return a sawtooth wave: y grows from `low` to `high` in each `period` (s) and drops back instantly; one period begins at
+    t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive.
     """
@@ -230,7 +234,7 @@ def sawtooth(name: str, period: Any = 1.0, start: Any = 0.0, low: Any = 0.0, hig
 
 @spelled_out
 def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset: Any = 0.0, **shown: Unpack[Format]) -> Element:
-    """Ramp: y = offset until t = start (s), then y grows by `slope` per second, until t = end if `end` is given.
+    """Return a ramp: y = offset until t = start (s), then y grows by `slope` per second, until t = end if `end` is given.
 
     Raises `ModelError` E148 if the end comes before the start.
     """
@@ -245,7 +249,8 @@ def ramp(name: str, slope: Any = 1.0, start: Any = 0.0, end: Any = None, offset:
 def smooth_step(
     name: str, start: Any = 0.0, duration: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """Smooth step from `before` to `after` in `duration` (s), with continuous acceleration: s^3 (10 - 15 s + 6 s^2), s = 0 ... 1.
+    """Return a smooth step from `before` to `after` in `duration` (s), with continuous acceleration: s^3 (10 - 15 s + 6 s^2),
+    s = 0 ... 1.
 
     Raises `ModelError` E142 unless the duration is positive.
     """

@@ -1,7 +1,5 @@
-"""Shared parts of signal blocks: a block without states, and argument checks with their errors.
-
-The builder of signal blocks collects equations, inputs and states step by step, and makes the `Element`.
-"""
+"""Shared parts of signal blocks: a block without states, a builder of blocks with optional parts, and argument checks with their
+errors."""
 
 from __future__ import annotations
 
@@ -69,7 +67,7 @@ def start_values(initial: Any, dimension: int | None) -> Any:
 
 
 def need_positive(kind: str, name: str, **values: Any) -> None:
-    """Raise `ModelError` E142 for a time that is not positive."""
+    """Raise `ModelError` E142 for a value that is not positive."""
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
@@ -114,9 +112,9 @@ def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Paramet
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
         title = f'{kind} "{name}" has the limits {limits!r}'
         raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="limits are a pair")
-    held = of_result(unit, lowest=limits[0], highest=limits[1])
-    need_order(kind, name, **held)
-    return held
+    parameters = of_result(unit, lowest=limits[0], highest=limits[1])
+    need_order(kind, name, **parameters)
+    return parameters
 
 
 def same_unit(source: Any, value: Any) -> Any:

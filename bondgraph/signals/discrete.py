@@ -51,7 +51,7 @@ def sampled(
     nominal: Any = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """User-defined discrete-time block: at every tick state = `update`(state, *parameters, *signals).
+    """Return a user-defined discrete-time block: at every tick state = `update`(state, *parameters, *signals).
 
     Its result `y` is `output`(state, *parameters), and the state is called `x`; without `output`, `y` is the state itself, () or
     (dimension,). Before the first tick the state is `initial`.
@@ -86,7 +86,7 @@ def hold(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first tick.
+    """Return a sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first tick.
 
     Raises `ModelError` E142 unless the period is positive.
     """
@@ -106,7 +106,7 @@ def sampled_derivative(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
+    """Return a filtered difference: y[n] = (T y[n-1] + u[n] - u[n-1]) / (T + period), T = `time_constant` in s; y[0] = 0.
 
     This is the backward-difference form of the derivative s / (T s + 1), and with T = 0 the plain difference quotient.
 
@@ -138,7 +138,7 @@ def sampled_pid(
     unit: str = "",
     symbol: str = "",
 ) -> Element:
-    """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
+    """Return a sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
     `time_constant`), or minus the filtered difference of the signal `measurement`, so that a jump of the goal gives no kick. With
@@ -194,7 +194,8 @@ def sampled_rate_limiter(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Rate limiter: y[n] = y[n-1] + (u[n] - y[n-1] limited to `falling` period ... `rising` period), both rates per second.
+    """Return a sampled rate limiter: y[n] = y[n-1] + (u[n] - y[n-1] limited to `falling` period ... `rising` period), both rates
+    per second.
 
     It follows steps and slow signals alike. The output is held between ticks; before the first tick, it is `initial`.
 
@@ -223,12 +224,12 @@ def noise(
     offset: Any = 0.0,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Noise: a random number of this mean and standard deviation at every tick, held until the next tick; `mean` before the first
-    tick.
+    """Return noise: a random number of this mean and standard deviation at every tick, held until the next tick; `mean` before
+    the first tick.
 
-    Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They depend
-    on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are independent. The
-    seed is a run-time parameter: `parameters={"wind.seed": 7}`.
+    Its two-sided power density is deviation^2 period at frequencies well below 1 / period. Numbers are "normal" or "uniform".
+    They depend on the seed alone, so that runs are identical bit for bit on every machine. Blocks with different seeds are
+    independent. The seed is a run-time parameter: `parameters={"wind.seed": 7}`.
 
     Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
     number from 0 to 2147483397.

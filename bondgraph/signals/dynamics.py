@@ -27,7 +27,7 @@ from bondgraph.signals.arguments import (
 
 @spelled_out
 def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]) -> Element:
-    """Integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
+    """Return an integrator y' = u; the result `y` is the state, () or (dimension,), and starts at `initial`."""
     spec = StateSpec(start_values(initial, dimension), **result)
     return Block(name, [], inputs={"u": input}, states={"y": spec}, rates={"y": "u"})
 
@@ -36,7 +36,7 @@ def integrator(name: str, input: str, initial: Any = 0.0, dimension: int | None 
 def lowpass(
     name: str, input: str, time_constant: Any, initial: Any = 0.0, dimension: int | None = None, **result: Unpack[Scaled]
 ) -> Element:
-    """Low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
+    """Return a low-pass filter y' = (u - y) / T with T = `time_constant` in s; the result `y` is the state.
 
     Raises `ModelError` E142 unless T > 0.
     """
@@ -58,7 +58,7 @@ def derivative_filter(
     nominal: Any = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Derivative filter y = (u - filtered) / T, filtered' = y, with the transfer function s / (T s + 1).
+    """Return a derivative filter y = (u - filtered) / T, filtered' = y, with the transfer function s / (T s + 1).
 
     The state `filtered` starts at `initial`: give u's own start value for a derivative that starts at zero.
 
@@ -86,7 +86,7 @@ def pid(
     unit: str = "",
     symbol: str = "",
 ) -> Element:
-    """PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
+    """Return a PID controller y = kp e + ki integral + kd slope, of a signal e = `error`: integral' = e, slope = filtered' = (e -
     filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
@@ -134,10 +134,10 @@ def pid(
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
     builder.add("y" if limits is None else "unlimited", formulas.weighted(len(gains)), *gains, *arguments)
     if limits is not None:
-        held = limits_of("pid", name, limits, unit)
-        builder.parameters |= held
+        limit_parameters = limits_of("pid", name, limits, unit)
+        builder.parameters |= limit_parameters
         builder.units["unlimited"] = unit
-        builder.add("y", formulas.LIMITER, "unlimited", *held)
+        builder.add("y", formulas.LIMITER, "unlimited", *limit_parameters)
     if tracking_time is not None:
         need_positive("pid", name, tracking_time=tracking_time)
         builder.parameters |= in_seconds(tracking_time=tracking_time)
@@ -147,7 +147,7 @@ def pid(
 
 @spelled_out
 def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Unpack[Scaled]) -> Element:
-    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, and as accurate as the solution.
+    """Return a transport delay: y(t) = u(t - `time`), from the dense output of the run, and as accurate as the solution.
 
     `time` is a run-time parameter, s. Before the start, u is its first value, or `initial`: a number, or a function of the time,
     `initial=lambda t: 1.0 + t`. Integration steps are no longer than the shortest delay; a jump or kink at t returns at t +

@@ -245,24 +245,24 @@ LIMITED_RATE = Op(
     lambda mode, slope, falling, rising: where(equal(mode, 0.0), slope, where(equal(mode, 1.0), rising, falling)),
     r"\begin{cases} #2 & #1 = 0 \\ #4 & #1 = 1 \\ #3 & #1 = 2 \end{cases}",
 )
-_SAME, _SAME_INSTANT = 1e-9, 1e-14
+_VALUE_ROUNDING, _TIME_ROUNDING = 1e-9, 1e-14
 """Fractions of a value and of the time below which a difference counts as an error of integration or of an event time, not as a
 jump."""
 
 
 def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
     """Return the difference below which y counts as equal to u."""
-    return _SAME * (absolute(u) + absolute(y)) + _SAME_INSTANT * absolute(t) * (rising - falling)
+    return _VALUE_ROUNDING * (absolute(u) + absolute(y)) + _TIME_ROUNDING * absolute(t) * (rising - falling)
 
 
-def _met(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
+def _value_at_meeting(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
     """Return the value of y as y reaches u: u itself, unless u jumped past y."""
     return where(less(absolute(u - y), _slack(u, y, falling, rising, t)), u, y)
 
 
 AHEAD = Op("ahead", lambda u, y, *rest: _beyond(u - y, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#1 - (#2)\right)")
 BEHIND = Op("behind", lambda u, y, *rest: _beyond(y - u, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#2 - (#1)\right)")
-MET = Op("met", _met, "#1")
+MET = Op("met", _value_at_meeting, "#1")
 EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the count is

@@ -35,12 +35,12 @@ def transfer_function(
     nominal: float | None = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable canonical
-    form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
+    """Return a transfer function y = num(s) / den(s) u, with coefficients given from the highest power down, in controllable
+    canonical form; with a `period`, s, it is num(z) / den(z), sampled and held between ticks.
 
-    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den. With a
-    period, it holds x[k] and the following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone
-    may be a system object from python-control, SciPy or `linearise` with one input and one output.
+    The state `x` (n,) is w, w', w'' ... with den(d/dt) w = u, so that y = num(d/dt) w; n is the degree of den. With a period, it
+    is w[k] and the n - 1 following samples. `num` and `den` are run-time parameters, without leading zeros. `num` alone may be a
+    system object from python-control, SciPy or `linearise` with one input and one output.
 
     Raises `ModelError` E142 unless the period is positive, E144 if num has a higher degree than den, E145 for invalid
     coefficients or start values, E443 for an unsuitable system object.
@@ -88,8 +88,8 @@ def state_space(
     initial: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """State space x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k], and y is held
-    between ticks.
+    """Return a state-space system x' = A x + B u, y = C x + D u; with a `period`, s, it is sampled, x[k+1] = A x[k] + B u[k],
+    and y is held between ticks.
 
     The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
@@ -170,12 +170,12 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
     if num is None or den is None:
         title = f"{type(system).__name__} is not a transfer function from one input to one output"
         several = "state_space(name, inputs, control.ss(system)), for several inputs or outputs"
-        ways = _ways(system, "tf") or ((several,) if hasattr(system, "num") else ())
+        ways = _conversions(system, "tf") or ((several,) if hasattr(system, "num") else ())
         raise _refused(name, title, "it needs num and den", *ways, "transfer_function(name, input, num, den)")
     return num, den, _period_of(name, system, period)
 
 
-def _ways(system: Any, kind: str) -> tuple[str, ...]:
+def _conversions(system: Any, kind: str) -> tuple[str, ...]:
     """Return the calls that convert an object of SciPy or python-control to a transfer function ("tf") or a state space
     ("ss")."""
     if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
@@ -196,7 +196,7 @@ def _single(polynomial: Any) -> np.ndarray | None:
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
-        ways = _ways(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
+        ways = _conversions(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
         raise _refused(name, kind, "it needs A, B, C and D", *ways, "matrices A, B, C")
     matrices = (getattr(system, letter) for letter in "ABCD")
     return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)

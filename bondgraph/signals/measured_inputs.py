@@ -95,8 +95,6 @@ def measured(
 
 @dataclass(frozen=True)
 class _Columns:
-    """Points and values (n,), with the names and units of their headers."""
-
     points: np.ndarray
     values: np.ndarray
     point_name: str = "points"
@@ -114,25 +112,25 @@ class _Columns:
 
 def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Columns:
     if isinstance(source, (str, os.PathLike)):
-        return _of_file(name, Path(source), value, over)
+        return _read_file(name, Path(source), value, over)
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         keys = {str(each): each for each in (source if isinstance(source, Mapping) else source.columns)}
         headers = list(keys)
-        indexed = over is None and not _times(headers, value) and hasattr(source, "index")
+        indexed = over is None and not _time_headers(headers, value) and hasattr(source, "index")
         if indexed:
-            column = _found(name, headers, value, "value", None)
+            column = _header_of(name, headers, value, "value", None)
             points = _numbers(name, "index", source.index)
             values = _numbers(name, column, source[keys[column]])
             return _checked(name, _Columns(points, values, "index", column, "", _split(column)[1]))
-        along = _found(name, headers, over, "over", value)
-        column = _found(name, headers, value, "value", along)
+        along = _header_of(name, headers, over, "over", value)
+        column = _header_of(name, headers, value, "value", along)
         points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
         return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
         for argument, wanted, column in (("value", value, header), ("over", over, "index")):
             if wanted is not None:
-                _found(name, [column], wanted, argument, None)
+                _header_of(name, [column], wanted, argument, None)
         points = _numbers(name, "index", source.index)
         return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
@@ -157,13 +155,13 @@ def _split(header: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (header.strip(), "")
 
 
-def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
+def _header_of(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
     """Return the header that `wanted` names, with or without its unit; if `wanted` is None, return the header of the time or, for
     values, the only header except `other`."""
     if wanted is not None:
         near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
     elif argument == "over":
-        near = _times(headers, other)
+        near = _time_headers(headers, other)
     else:
         near = [each for each in headers if each and each != other]
     if len(near) == 1:
@@ -176,7 +174,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
 
 
-def _times(headers: Sequence[str], value: str | None) -> list[str]:
+def _time_headers(headers: Sequence[str], value: str | None) -> list[str]:
     """Return the headers of times, except for the wanted `value`, such as a temperature T."""
     return [each for each in headers if _split(each)[0].lower() in TIME_NAMES and value not in (each, _split(each)[0])]
 
@@ -202,7 +200,7 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
     return numbers
 
 
-def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Columns:
+def _read_file(name: str, path: Path, value: str | None, over: str | None) -> _Columns:
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -235,9 +233,9 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         if len(below) == len(headers) and None in entries and all(each is None or np.isnan(each) for each in entries):
             units = {h: cell.strip("[]()") for h, cell, each in zip(headers, below, entries, strict=True) if each is None}
             labels = labels[1:]
-    without_times = over is None and not _times(headers, value)
-    along = headers[0] if without_times else _found(name, headers, over, "over", value)
-    column = _found(name, headers, value, "value", along)
+    without_times = over is None and not _time_headers(headers, value)
+    along = headers[0] if without_times else _header_of(name, headers, over, "over", value)
+    column = _header_of(name, headers, value, "value", along)
     for k in labels:
         if lines[k - 1].count(delimiter) >= len(headers) and any(_row(lines[k - 1], delimiter)[len(headers) :]):
             cures = ("a header for each column", "semicolons between columns whose numbers have decimal commas")
@@ -268,7 +266,7 @@ def _cells(
         pass
     comma, numbers, marks = delimiter != ",", np.empty((len(rows), 2)), dict[str, int]()
     cells = [[row[at] if at < len(row) else "" for at in where] for row in csv.reader(rows, delimiter=delimiter)]
-    moments = _days_counted(name, [_moment(points) for points, _ in cells], labels)
+    moments = _with_days(name, [_moment(points) for points, _ in cells], labels)
     first = next((moment for moment in moments if moment is not None), None)
     for k, row in enumerate(cells):
         for j, cell in enumerate(row):
@@ -300,9 +298,7 @@ def _moment(cell: str) -> datetime.datetime | None:
     return None
 
 
-def _days_counted(
-    name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
-) -> list[datetime.datetime | None]:
+def _with_days(name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]) -> list[datetime.datetime | None]:
     """Return the dates; times of day move to the next day when they pass midnight. Raises E446 if the day is ambiguous."""
     counted, days, last, ahead = list(moments), 0, None, 0
     for k, moment in enumerate(moments):

@@ -27,7 +27,8 @@ def hysteresis(
     initial: str = "low",
     **shown: Unpack[Format],
 ) -> Element:
-    """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as u falls below `lower`.
+    """Return a relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as u falls below
+    `lower`.
 
     Both jumps are events of the automaton `name`, whose states are "low" and "high"; the automaton starts in `initial`, unless u
     is beyond a threshold.
@@ -52,7 +53,7 @@ def hysteresis(
 
 @spelled_out
 def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Element:
-    """Quantiser: y is the multiple of `step` that is nearest to u; each change is an event.
+    """Return a quantiser: y is the multiple of `step` that is nearest to u; each change is an event.
 
     Raises `ModelError` E142 unless the step is positive.
     """
@@ -68,8 +69,8 @@ def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Elem
 
 @spelled_out
 def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Pulse-width modulation: y = `high` for the fraction `duty` of each `period` (s), else `low`; the first period begins at t =
-    0.
+    """Return a pulse-width modulator: y = `high` for the fraction `duty` of each `period` (s), else `low`; the first period
+    begins at t = 0.
 
     The signal `duty` is read when a period begins: 0 or less gives no pulse, 1 or more no gap. Both edges are events of the
     automaton `name`, whose states are "low" and "high".
@@ -99,7 +100,7 @@ def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, *
 
 @spelled_out
 def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: Any = 0.0, **result: Unpack[Scaled]) -> Element:
-    """Rate limiter (slew rate): y follows u with a rate between `falling` and `rising`, per second.
+    """Return a rate limiter (slew rate): y follows u with a rate between `falling` and `rising`, per second.
 
     y begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; once u is
     too fast, or jumps, y' = `rising` or `falling` until y meets u again.

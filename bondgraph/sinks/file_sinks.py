@@ -46,7 +46,7 @@ def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[K
 
 
 BUFFER_SIZE = 2**18
-"""Minimum number of values per write: 2 MB."""
+"""Number of values at which a buffer is written: 2 MB."""
 
 
 class SampleBuffer:
@@ -98,7 +98,7 @@ class _FileSink(Sink):
             self._take(t, values)
 
     def end(self, wrong: str, valid: int) -> None:
-        assert self._file is not None, "it has begun"
+        assert self._file is not None, "`begin` comes first"
         with self._write_errors():
             self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
             self._file.commit()

@@ -3,7 +3,8 @@
 The reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). The geometry is infeasible if
 some multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if
 some motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load
-that contacts and springs cannot bear is such a motion, found by least squares."""
+that contacts and springs cannot bear is such a motion, found by least squares.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,16 @@ _ROUND = 16
 _AXES, PLANAR = "xyz", motions([False, False, True])
 
 
-def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
+def step_problem(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution) -> Problem:
     if not np.all(np.isfinite(workspace.buffer[~np.isneginf(workspace.buffer)])):
         return _not_finite(steps, workspace)
     if np.any(workspace.H) and np.linalg.eigvalsh(workspace.H).min() < -1e-9 * np.abs(workspace.H).max():
         return _indefinite(steps, workspace)
     if solution.outcome == EXCLUDED:
         return _excluded(steps, workspace)
-    if solution.outcome == UNSUPPORTED or (solution.outcome in (UNSETTLED, FAILED) and falling(steps, workspace) is not None):
+    if solution.outcome == UNSUPPORTED or (
+        solution.outcome in (UNSETTLED, FAILED) and unbalanced_motion(steps, workspace) is not None
+    ):
         return _unsupported(steps, workspace)
     if solution.outcome == TOO_FAR:
         moves = _motion_in_words(steps, workspace, solution.y)
@@ -121,7 +124,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     share = np.zeros(len(names)) if solution.x is None else np.abs(solution.x)
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
-    overlap = float(lower @ share) if solution.x is not None else 0.0
+    overlap = 0.0 if solution.x is None else -float(solution.fun)
     why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
     cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
@@ -129,7 +132,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
-    ray = falling(steps, workspace)
+    ray = unbalanced_motion(steps, workspace)
     if ray is None:
         why = "the unbalanced part cannot be distinguished from rounding error"
         return Problem(
@@ -148,7 +151,7 @@ def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
     return face.gap <= _SMALL * max(length, *(abs(other.gap) for other in faces))
 
 
-def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
+def unbalanced_motion(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
     """Return the motion (n,) under the load that contacts and springs do not bear, or None if forces balance."""
     from scipy.optimize import nnls
 
@@ -179,7 +182,6 @@ def _levers(rows: np.ndarray) -> np.ndarray:
 
 
 def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    """Describe a motion by the inertias whose contacts move furthest."""
     ways = np.abs(ray) * _levers(workspace.A)
     owners = list(dict.fromkeys(steps.layout.owners))
     by_owner = {owner: max(ways[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
@@ -188,11 +190,11 @@ def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) ->
     for owner in moving[:3]:
         indices = [k for k, name in enumerate(steps.layout.owners) if name == owner]
         domain = steps.model.bonds_at(owner)[0].domain
-        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_way(ray[indices], ways[indices], domain)}')
+        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], ways[indices], domain)}')
     return " and ".join(texts)
 
 
-def _way(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
+def _direction_in_words(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
     if domain == SCREW and len(ray) == 6:
         turning = ways[:3].max() > 0.1 * ways.max()
         part = ray[:3] if turning else ray[3:]

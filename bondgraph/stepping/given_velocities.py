@@ -31,7 +31,7 @@ from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 
 VELOCITY = "v"
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
-"""Names of the momentum of a velocity, and of the effort of an IC due to its position."""
+"""Suffixes of the names of an inertia's momentum, and of the effort of an IC due to its position."""
 
 
 def system_with_velocities(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
@@ -65,7 +65,7 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool, ign
 
 
 def euler_junctions(model: Model, path: str) -> list[str]:
-    """Return the Euler junction structures at the 1-junction of an I, whose efforts rotate its momentum."""
+    """Return the Euler junction structures at the 1-junction of an I, which rotate its momentum; none beside another inertia."""
     bond = model.bonds_at(path)[0]
     junction = bond.tail.element if bond.head.element == path else bond.head.element
     law = model.elements[junction].law

@@ -1,7 +1,8 @@
 """Time stepper of a graph with rigid contacts: `stepper`, with steps, runs, a report, and gradients of steps.
 
 Gradients are derivatives of the state after a step with respect to the state before it and to parameters, by the implicit
-function theorem. Active rows of the quadratic program stay active, and slipping contacts keep slipping:
+function theorem, for the quadratic program min 1/2 y'H y + f'y with A y >= l, multipliers b, and slips D y + c of length s.
+Active rows stay active, and slipping contacts keep slipping:
 
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
@@ -32,7 +33,7 @@ from bondgraph.model.model import Model
 from bondgraph.run.bound import Bound
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import number
-from bondgraph.stepping.diagnostics import explained, report
+from bondgraph.stepping.diagnostics import report, step_problem
 from bondgraph.stepping.problem import MODES, Steps, compiled_steps
 from bondgraph.stepping.quadratic.candidates import Candidates, Shapes, check_facets
 from bondgraph.stepping.quadratic.matrices import StepOptions
@@ -60,10 +61,10 @@ class StepDerivatives:
     rows: np.ndarray
     columns: np.ndarray
     motion: Kernel
-    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at rows `to` and columns
-    `by`."""
-    to: np.ndarray
-    by: np.ndarray
+    """Kernel (t, x, p, m, h) -> nonzero derivatives of the state after a step with given velocities, at `motion_rows` and
+    `motion_columns`."""
+    motion_rows: np.ndarray
+    motion_columns: np.ndarray
 
     def of_matrices(self, point: tuple[np.ndarray, ...], size: int) -> np.ndarray:
         """Return the derivatives of the buffer, (size, states + parameters)."""
@@ -71,7 +72,7 @@ class StepDerivatives:
 
     def of_motion(self, point: tuple[np.ndarray, ...]) -> np.ndarray:
         """Return the derivatives of the motion, (states, states + parameters)."""
-        return self._dense(self.motion, self.to, self.by, point, len(point[1]))
+        return self._dense(self.motion, self.motion_rows, self.motion_columns, point, len(point[1]))
 
     def _dense(
         self, kernel: Kernel, rows: np.ndarray, columns: np.ndarray, point: tuple[np.ndarray, ...], size: int
@@ -122,8 +123,8 @@ def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
 def gradients(
     steps: Steps, workspace: StepWorkspace, step: StepResult, inputs: tuple[int, ...], smoothing: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step, repeated in
-    `workspace`."""
+    """Return d(state after)/d(state before) (n, n) and d(state after)/d(parameters) (n, inputs) of a step that
+    `workspace` has just repeated."""
     slopes, layout, n = step_derivatives(steps, inputs), steps.layout, len(step.before)
     p = np.ascontiguousarray(step.p[: steps.matrices.sizes[2]])
     t, h = np.array([step.t]), np.array([step.h])
@@ -272,7 +273,7 @@ def stepper(
 
     Parameters
     ----------
-    graph : dynamic graph with its contacts, whose own laws (springs, switches) are ignored.
+    graph : dynamic graph with contacts; the contacts' own laws (springs, switches) are ignored.
     inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities start at zero in each step,
         which determines motions that no spring holds), "full" (velocities continue: Stewart and Trinkle's and Moreau's time
         stepping).
@@ -300,7 +301,13 @@ def stepper(
         raise refusal("E501", f"reach cannot be {far!r}", "a positive length", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
         title = "steps with joints do not support rolling or spinning friction of collisions"
-        raise refusal("E487", title, "collisions(...) without it", "free_body_stepper(graph) for free bodies", about=model.name)
+        raise refusal(
+            "E487",
+            title,
+            "collisions(...) without rolling_friction and spinning_friction",
+            "free_body_stepper(graph) for free bodies",
+            about=model.name,
+        )
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
@@ -338,7 +345,8 @@ class Stepper:
         initial: Mapping[str, Any] | None = None,
         progress: bool = True,
     ) -> Result:
-        """Run from 0 to t_end in steps of `step` (s), which also end at jumps and kinks of sources."""
+        """Run from 0 to t_end in steps of `step`, s, which also end at jumps and kinks of sources; a step without a solution ends
+        the run. Raises `ModelError` E501 for invalid times."""
         workspace, p = self._workspace(parameters, initial)
         return run_steps(self.steps, workspace, self._times(t_end, step, p), p, progress)
 
@@ -356,7 +364,7 @@ class Stepper:
         ----------
         state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start.
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
-        parameters : changed values by name.
+        parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
         Raises `ModelError` E252 for a state of the wrong size, E501 for an invalid h, E510 to E515 if the step has no solution.
         """
@@ -420,7 +428,7 @@ class Stepper:
         before = workspace.x.copy()
         solution = workspace.advance(t, h)
         if solution.outcome != SOLVED:
-            raise ModelError(self.steps.model.name, [explained(self.steps, workspace, solution)])
+            raise ModelError(self.steps.model.name, [step_problem(self.steps, workspace, solution)])
         multipliers = solution.multipliers
         normal, friction = forces_of(workspace, multipliers[None, :])
         modes = modes_of(workspace, normal, workspace.along[None, : workspace.sums.shape[1]])

@@ -36,11 +36,11 @@ from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 from screws.scalars import array
 
-FULL = 'inertia="full": the element then acts with the velocities of the previous step'
+WITH_INERTIA = 'inertia="full": the element then acts with the velocities of the previous step'
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
-    """Return a problem for each unsupported element; `off` are automata that stay "off" in the steps."""
+    """Return a problem for each unsupported element; `off` holds the automata that do not switch in steps."""
     problems = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
     return [problem for problem in problems if problem is not None]
 
@@ -48,7 +48,7 @@ def unsupported_elements(model: Model, causality: Causality, full: bool, off: Co
 def _refused(path: str, element: Element, causality: Causality, full: bool, off: Collection[str]) -> Problem | None:
     law, why, cure = element.law, "", ""
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
-        why, cure = "its efforts depend on velocities, which a step without inertia does not have", FULL
+        why, cure = "its efforts depend on velocities, which a step without inertia does not have", WITH_INERTIA
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
         why, cure = ("other elements set its effort and thereby its position", "one C instead of several in series")
     elif isinstance(law, laws.Storage) and law.output is None:
@@ -96,13 +96,13 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
             what = "velocities" if moving else "states of its own, which react to the motion"
             reason = f"its effort comes from {what} ({', '.join(moving or dynamic)})"
             why = f"{reason}, and no inertia responds within a step"
-            cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', FULL)
+            cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', WITH_INERTIA)
             problems.append(Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), cures))
     return problems
 
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
-    """Return True if a state of a block changes, at a rate that depends on other states, while all velocities vanish."""
+    """Return True if a state of a block changes, at a rate that depends on states, while all velocities vanish."""
     ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):
@@ -136,7 +136,7 @@ class Steps:
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """Constant modes in which the laws of contacts give no force."""
+    """Slot of a mode -> its constant state, in which the law of a contact gives no force."""
 
     @property
     def model(self) -> Model:
@@ -186,7 +186,7 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:
-    """Return the names of the normal force and of the friction force of a contact in results, N."""
+    """Return the names, in results, of the normal force and the friction force of a contact, N."""
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
 
 
@@ -195,7 +195,7 @@ def _stepped(contact: ContactPoint, layout: Layout) -> RunContact:
 
 
 def _wrench_of(contact: ContactPoint) -> Op:
-    """Return the operation (normal force, friction on body 2) -> wrench on body 1 in its frame C2, whose z is the normal."""
+    """Return the operation (normal force, friction on body 2) -> wrench on body 1 in the frame C2, whose z is the normal."""
     along = [entry.index for entry in contact.slip if entry.index is not None]
 
     def wrench(normal: Any, friction: Any) -> Any:
@@ -255,8 +255,6 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
 
 
 def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
-    """Return the routine of `Steps.works`, which computes quantities of the energy account in addition to the powers of the
-    system."""
     ground, values, system = traced.context, traced.values, traced.context.system
     velocities = [ground.inputs["x"][k] for name in velocities_of(system, model) for k in system.places[name]]
 

@@ -18,7 +18,7 @@ from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
-from bondgraph.stepping.diagnostics import explained
+from bondgraph.stepping.diagnostics import step_problem
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.quadratic.candidates import PairRows
 from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
@@ -79,7 +79,6 @@ class StepHistory:
         return float(lost), float(supplied), float(opening + normal @ rows.moved)
 
     def cut(self) -> None:
-        """Cut off the rows of steps that were not reached."""
         n = self.steps
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
         self.multipliers, self.along = self.multipliers[:n], self.along[:n]
@@ -101,7 +100,7 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
                 failure = _failure(error.problems[0], program, start, workspace.x)
                 break
             if solution.outcome != SOLVED:
-                failure = _failure(explained(steps, workspace, solution), program, start, workspace.x)
+                failure = _failure(step_problem(steps, workspace, solution), program, start, workspace.x)
                 break
             if has_guards:
                 _carry_out_events(bound, workspace, end, history)

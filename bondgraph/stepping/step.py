@@ -33,7 +33,7 @@ Motion = Callable[[float, float], Any]
 """Function of the start and the size of a step, s, that moves the state to which the function is bound."""
 
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
-"""Index of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
+"""Stages of the Runge-Kutta step: index of the time, distance of the next stage (in steps), and weight of the rates."""
 JUST_INSIDE = 1e-15
 """Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take their value inside the
 step."""
@@ -115,7 +115,7 @@ class Anderson:
     residuals: list[np.ndarray] = field(default_factory=list)
 
     def next(self, s: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return a nonnegative guess that is better than the image g(s)."""
+        """Return the next iterate, which is not negative, from an iterate s and its image g(s)."""
         residual = image - s
         self.points.append(image)
         self.residuals.append(residual)
@@ -135,7 +135,7 @@ UNSETTLED, TOO_FAR = "unsettled", "too far"
 @dataclass(frozen=True)
 class StepSettings:
     friction: str
-    """"convex" or "coulomb"."""
+    """Friction law, "convex" or "coulomb"."""
     reach: float
     """Gap beyond which a contact is ignored, and largest displacement of a contact in one step, m."""
     candidates: Candidates | None = None
@@ -196,10 +196,10 @@ class StepWorkspace:
         self.contacts, equalities = len(layout.cones), len(layout.constraints)
         exact = any(cone.exact for cone in layout.cones) or (bool(layout.poses) and steps.options.facets == CONE)
         self.solver = InteriorPoint(equalities, layout.turns, layout.cones) if exact else ActiveSet(equalities, layout.turns)
-        self._agrees = SLIP_TOLERANCE * self.solver.coarseness
+        self._slip_tolerance = SLIP_TOLERANCE * self.solver.coarseness
         self.slip_weights = slip_weights(steps, len(self.lower))
         self.along, self.s = np.zeros(len(self.drift)), np.zeros(self.contacts)
-        self.programs, self._has_friction = 0, False
+        self.programs, self._has_scaled_weights = 0, False
         self._iterates = settings.friction == "coulomb" and (len(self.drift) > 0 or settings.candidates is not None)
         self._limits_reach = bool(np.isfinite(settings.reach))
         self._exact, self._firsts = exact, np.array([cone.first for cone in layout.cones], dtype=np.intp)
@@ -241,8 +241,8 @@ class StepWorkspace:
         self._fill()
         if self.layout.index is not None:
             self.buffer[self.layout.index] = self._out
-        if not self._has_friction:
-            self._has_friction = True
+        if not self._has_scaled_weights:
+            self._has_scaled_weights = True
             self.slip_weights *= self.mu
         if self._limits_reach:
             self._graph_rows[1][: len(self.owner)][(self.gap > self.settings.reach)[self.owner]] = -np.inf
@@ -269,7 +269,6 @@ class StepWorkspace:
             self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(touching))])
 
     def bounds_with_slip(self, s: np.ndarray) -> np.ndarray:
-        """Return the lower bounds at slip lengths s of the contacts."""
         if self.pairs is None:
             return self.lower + self.slip_weights @ s
         lower, count, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
@@ -298,7 +297,6 @@ class StepWorkspace:
         return solution
 
     def _coulomb(self) -> ProgramSolution:
-        """Solve quadratic programs by fixed-point iteration until friction agrees with the slips."""
         s, search = self.s, None
         solution = self.solver.solve(self.H, self.f, self.A, self.bounds_with_slip(s))
         for count in range(1, 2 * MAX_PROGRAMS):
@@ -309,7 +307,7 @@ class StepWorkspace:
             image = self._lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
-            if size <= self._agrees**2 * moved or size <= self._small(moved, solution.y):
+            if size <= self._slip_tolerance**2 * moved or size <= self._negligible_change(moved, solution.y):
                 self.s, self.along = image, along
                 return solution
             if count < MAX_PROGRAMS:
@@ -321,17 +319,17 @@ class StepWorkspace:
         self.s = np.zeros(len(s))
         return solution._replace(outcome=UNSETTLED)
 
-    def _small(self, moved: float, y: np.ndarray) -> float:
+    def _negligible_change(self, moved: float, y: np.ndarray) -> float:
         """Return the square of the largest negligible change of slips, relative to the longest slips so far or to the deflection
         of springs."""
-        if self._least == 0.0 or moved > self._least:
+        if self._largest_square == 0.0 or moved > self._largest_square:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
             ways = np.abs(self.slip) @ (np.abs(y) + yielding)
-            self._least = max(self._least, float(ways @ ways), moved)
-        return max(self._agrees**2 * self._least, (SLIP_NOISE * self.length) ** 2)
+            self._largest_square = max(self._largest_square, float(ways @ ways), moved)
+        return max(self._slip_tolerance**2 * self._largest_square, (SLIP_NOISE * self.length) ** 2)
 
-    _least = 0.0
+    _largest_square = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
         near = (self.gap <= self.settings.reach)[self.owner]

@@ -36,7 +36,7 @@ from bondgraph.sweeps.tasks import (
     SentModel,
     Source,
     SweepPlan,
-    kept_of,
+    kept_columns,
     run_chunk,
     sent_model,
     several_shapes,
@@ -49,8 +49,10 @@ if TYPE_CHECKING:
 
 CHUNK_SECONDS = 0.2
 """Target duration of a chunk, s: long compared with the cost of sending it, but short enough for a responsive display."""
-GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
-"""Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer runs do not fill a GPU."""
+GPU_SECONDS = 2.0
+"""Target duration of a chunk on a GPU, s."""
+_GPU_LEAST = 2_048
+"""Minimum number of runs of a chunk on a GPU: fewer runs do not fill it."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Maximum number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
@@ -62,7 +64,7 @@ Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor (pools of Python and MPI, Dask), or of this machine's processors if unknown."""
+    """Return the number of workers of an executor (a pool of Python or mpi4py, or Dask), or `processors()` if it is unknown."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):
@@ -76,7 +78,8 @@ def processors() -> int:
 
 @contextlib.contextmanager
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
-    """Yield the user's executor and leave it open, or by default yield a thread pool that ends with the context."""
+    """Yield the user's executor and leave it open, or by default a thread pool that ends with the context; raise E367 for a
+    class or an object without `submit`."""
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
@@ -93,10 +96,10 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
     """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them.
 
-    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. At the end, even
-    after an interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
+    Few chunks are sent until the duration of a run is known; near the end, workers share the remaining runs. After an error or
+    interrupt, chunks that have not begun are cancelled, and finished chunks are taken.
 
-    Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
+    Raises this package's errors in chunks, and `RunError` E367 for any other error of a worker or the executor.
     """
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     pending, workers, most = set[Future[Any]](), workers_of(executor), 1
@@ -157,13 +160,13 @@ def speed(begin: float, done: int) -> str:
     return f"{rate:.3g} runs/s" if rate < 1000.0 else f"{rate:.0f} runs/s"
 
 
-OWN = frozenset({"progress", "strict"})
-"""Settings of a run that a sweep handles itself."""
-_AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
-INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
+SWEEP_SETTINGS = frozenset({"progress", "strict"})
+"""Settings of a run that are not passed on to the runs of a sweep."""
+_IN_POINTS = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
+REPLACEMENTS = {"initial": _IN_POINTS, "parameters": _IN_POINTS}
 """Settings of a run that a sweep does not accept -> what to use instead."""
-_PART = re.compile(r"(.+)\[[\d, ]+\]")
-"""Name of an entry of an array in a table."""
+_ENTRY_NAME = re.compile(r"(.+)\[[\d, ]+\]")
+"""Name of an array entry in a table of runs, such as "q[0, 1]"."""
 
 
 @spelled_settings
@@ -184,30 +187,31 @@ def sweep(
 
     Parameters
     ----------
-    model : a graph or compiled model; for processes, a function that builds the graph and is defined in a module.
+    model : a graph, a compiled model, or a function that builds one; for processes, a model that cannot be saved as text must be
+        such a function, at the top level of a module.
     points : {name: values}: values of one name are crossed with the values of all other names, a single value applies to all
         runs, and distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a
-        DataFrame, with one row per run. Names are names of parameters, "spring.stiffness", states with their start values,
-        "spring.q", and automata.
+        DataFrame, with one row per run. Names are those of parameters ("spring.stiffness"), of states, whose start values vary
+        ("spring.q"), and of automata.
     t_end : end time of every run, s.
     keep : {column: quantity or measure}: "rotor.flow" for its values at all samples; `last("rotor.flow")` or any other measure of
         `bondgraph.measures`; or a function of the `Result`.
-    runs, seed : number of draws from distributions, and seed; the values of a run depend only on the seed, the run's index and
-        the names.
+    runs : number of draws from distributions for each combination of the other values; None without distributions.
+    seed : seed of the draws; a drawn value depends only on the seed, the number of the run and the name.
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
     device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can execute the runs and there are
-        at least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it;
-        `Runs.device` names the device of each run.
+        at least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on the
+        device; `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;
     `ExtraError` E416 if the GPU package is not installed; `KeyboardInterrupt`, after the finished runs are stored, with a note on
     how to resume.
     """
-    check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
-    progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
+    check_names(settings, SETTINGS.keys() - {"strict"}, REPLACEMENTS)
+    progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in SWEEP_SETTINGS}
     sent = sent_model(model, progress=progress)
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
@@ -233,16 +237,17 @@ def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
     """Return a launcher for runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289 for
-    functions of a `Result`."""
+    functions of a `Result` or an executor."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]
     reasons = functions + (["executor= sends the runs to other workers"] if executor is not None else [])
+    cures = ["measures such as peak and last instead of functions"] if functions else []
+    cures += ["executor=None"] if executor is not None else []
     if reasons and device == AUTO:
         return None
     if reasons:
-        cures = ("measures such as peak and last instead of functions", ON_THE_CPU)
-        raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=cures))
+        raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=(*cures, ON_THE_CPU)))
     keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
     return prepared.gpu_launcher(device, runs, keep, is_stored=is_stored)
 
@@ -260,14 +265,14 @@ def _fill(
     before, begin = len(points) - len(remaining), time.perf_counter()
     columns = [Column.of(entry) for entry in store.header()["columns"]]
     shapes = {column.name: column.shape for column in columns if column.what == "kept" and column.shape is not None}
-    sent = dict[int, dict[str, np.ndarray]]()
+    points_by_first_run = dict[int, dict[str, np.ndarray]]()
     done = failed = 0
 
     on_gpu = plan if gpu is None else replace(plan, gpu=gpu.name)
 
     def points_of_runs(runs: np.ndarray) -> dict[str, np.ndarray]:
-        sent[int(runs[0])] = points.at(runs)
-        return sent[int(runs[0])]
+        points_by_first_run[int(runs[0])] = points.at(runs)
+        return points_by_first_run[int(runs[0])]
 
     def submit(to: Executor, runs: np.ndarray) -> Future[Chunk]:
         return to.submit(run_chunk, model, plan, runs, points_of_runs(runs))
@@ -278,7 +283,7 @@ def _fill(
             if shapes.setdefault(name, values.shape[1:]) != values.shape[1:]:
                 run = int(chunk.runs[0])
                 raise several_shapes(name, values.shape[1:], run, shapes[name], model.compiled.model.name)
-        store.add(chunk, sent.pop(int(chunk.runs[0])), shapes)
+        store.add(chunk, points_by_first_run.pop(int(chunk.runs[0])), shapes)
         done, failed = done + len(chunk.runs), failed + len(chunk.failures)
         note = f"{before + done} of {len(points)}, {speed(begin, done)}"
         bar.show(before + done, note + (f", {failed} failed" if failed else ""))
@@ -323,13 +328,13 @@ def _columns_of(
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
         raise refusal("E362", f"quantities to keep must be given by name, not as {keep!r}"[:100], *cures, about=about)
-    kept, problems = kept_of(keep, compiled.program, samples)
+    kept, problems = kept_columns(keep, compiled.program, samples)
     reserved = {RUN, FAILURE, *(each.name for each in points.varied)}
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             problems.append(Problem("E362", f"{name!r:.80} is not a valid column name", (), (), ("a printable string",)))
-        elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
+        elif name in reserved or ((part := _ENTRY_NAME.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
     for column in kept:
@@ -361,7 +366,7 @@ def _check_method(method: Any, executor: Executor | None, about: str) -> None:
 
 
 def _pickles(executor: Executor | None) -> bool:
-    """Return True if functions reach the workers only by name; executors such as Dask send the functions themselves."""
+    """Return True for a process pool of Python, which sends functions by name; Dask sends the functions themselves."""
     if executor is None:
         return False
     from concurrent.futures import ProcessPoolExecutor  # this import loads multiprocessing
@@ -370,7 +375,7 @@ def _pickles(executor: Executor | None) -> bool:
 
 
 def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times: np.ndarray) -> dict[str, Any]:
-    """Return the header of a store; a sweep resumes only a store with the same `plan`."""
+    """Return the header of a store, with the `plan` that must agree for a sweep to resume."""
     columns = [
         Column(each.name, "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
         for each in points.varied

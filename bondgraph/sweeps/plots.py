@@ -14,7 +14,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.plot_style import CYCLE, MAX_PANELS, axis_label, legend_beside, panels, widen_flat_range
 from bondgraph.output.tables import unknown_name
 from bondgraph.sweeps.points import RUN
-from bondgraph.sweeps.store import Column, Tabled
+from bondgraph.sweeps.store import Column, RunColumns
 from bondgraph.sweeps.tasks import RunIssue
 from screws.errors import plural
 
@@ -23,9 +23,7 @@ BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 """Percentile bands of runs, with the opacity of each."""
 
 
-class Drawable(Tabled, Protocol):
-    """Runs that can be drawn."""
-
+class Drawable(RunColumns, Protocol):
     @property
     def name(self) -> str:
         """Name of the model."""
@@ -141,7 +139,7 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 
 
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
-    """Plot time series: one by one if a legend has space for them, else their median and percentile bands."""
+    """Plot time series: scalars of few runs one by one, others as their median and percentile bands."""
     entries = _entries(runs, column)
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]

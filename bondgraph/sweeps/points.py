@@ -52,12 +52,13 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, and the parameters' names."""
+    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, its `condition` in words, and the
+    parameters' names."""
 
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
-    needs: str
-    words: tuple[str, str]
+    condition: str
+    parameters: tuple[str, str]
 
 
 DISTRIBUTIONS: Mapping[str, Family] = {
@@ -84,7 +85,7 @@ DISTRIBUTIONS: Mapping[str, Family] = {
 
 def uniform(low: Any, high: Any) -> Drawn:
     """Return the uniform distribution from `low` to `high`; both are numbers, or arrays for independent components. Raises E368
-    unless both are finite and low <= high."""
+    unless low, high and high - low are finite and low <= high."""
     return _checked("uniform", low, high)
 
 
@@ -104,7 +105,7 @@ def _checked(kind: str, *numbers: Any) -> Drawn:
     family, (a, b) = DISTRIBUTIONS[kind], [real(each) for each in numbers]
     if a is None or b is None or not _fit(family, a, b):
         shown = ", ".join(map(repr, numbers))
-        why = f"it needs finite {' and '.join(family.words)} with {family.needs}"
+        why = f"it needs finite {' and '.join(family.parameters)} with {family.condition}"
         raise refusal("E368", f"{kind}({shown}) is not a distribution", about=kind, why=why)
     return Drawn(kind, (_plain(a), _plain(b)))
 
@@ -263,7 +264,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
         run.
     runs : number of draws from distributions, for each combination of the other values.
 
-    Raises `ModelError` E360 for any other `points`, E361 with all names and values that do not match the model.
+    Raises `ModelError` E360 for invalid `points`, `runs` or `seed`, E361 with all names and values that do not match the model.
     """
     about, reader = compiled.model.name, _PointReader(compiled, roles(compiled))
     if isinstance(points, Mapping):
@@ -380,7 +381,7 @@ class _PointReader:
         elif not np.isfinite(array).all():
             where = np.argwhere(~np.isfinite(array))[0]
             title = f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}'
-            self._report(title, "finite numbers alone")
+            self._report(title, "only finite numbers")
         else:
             return array
         return None
@@ -398,7 +399,7 @@ def _described(values: Any) -> str:
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:
-                return f"{_shown(value)}, its value {index}"
+                return f"{_shown(value)} (value {index})"
     return _shown(values)
 
 

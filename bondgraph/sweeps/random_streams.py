@@ -22,7 +22,7 @@ _WORD, _LONG = 2**32 - 1, 2**128 - 1
 
 
 def random_streams(seed: int, name: str, runs: np.ndarray) -> Iterator[np.random.Generator]:
-    """Yield the generator of each of the runs (k,), in ascending order; each generator is valid until the next is yielded."""
+    """Yield the generator of each of the ascending `runs` (k,); each generator is valid until the next is yielded."""
     bits = np.random.PCG64(0)
     generator = np.random.Generator(bits)
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")

@@ -35,7 +35,7 @@ _READ_BLOCKS = 4
 class Run:
     """Run of a sweep: number, parameters and start values, kept values, failure and warnings.
 
-    `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it.
+    `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it, with the settings of the sweep.
     """
 
     run: int
@@ -199,9 +199,9 @@ class Runs:
         return pandas.DataFrame(self.table()).set_index(RUN)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): an axis for each name of crossed values,
-        and "run" for draws and rows. Time series also have "t". Failed or missing runs are NaN. Raises E416 (also an ImportError)
-        if xarray is not installed."""
+        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`). The axes are the names with crossed
+        values, and "run" for draws and rows; time series also have "t". Failed and missing runs are NaN. Raises E416 (also an
+        ImportError) if xarray is not installed."""
         require_package("a data set", "xarray")
         import xarray
 
@@ -210,11 +210,12 @@ class Runs:
     def plot(self, *names: str, against: str | None = None, axes: Any = None) -> np.ndarray:
         """Plot kept columns (by default all), one per panel; return Matplotlib's axes (panels,).
 
-        The axes of the sweep decide the kind of plot. Time series are plotted one by one for up to 12 runs, else as their median
-        with bands of the middle 50 and 90 %. Scalars are plotted as lines against one or two names with chosen values, or as a
-        map if there would be many lines; as dots against a single name with random or listed values; else as a histogram.
-        `against` plots dots against any column, or "run". Failed runs are omitted. No window is opened;
-        `axes[0].figure.savefig("runs.png")` writes a file.
+        The axes of the sweep decide the kind of plot. Scalar time series are plotted one by one for up to 12 runs; others as
+        their median with bands of the middle 50 and 90 %. Numbers are plotted as lines against one or two names with crossed
+        values, or as a map if there would be many lines; as dots against the longest of these axes if there are more, or draws
+        too, or against a single name with random or listed values; else as a histogram. `against` plots numbers as dots against
+        a scalar column, or "run". Failed runs are omitted. No window is opened; `axes[0].figure.savefig("runs.png")` writes a
+        file.
 
         Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12 columns
         without names, or columns that cannot be plotted; KeyError for an unknown name.

@@ -5,9 +5,9 @@
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the run numbers as 8-byte integers; `failure` has failures, warnings, and the devices that executed the runs
-(unless all are the CPU), as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a
-value, because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
+The column `run` has the run numbers as 8-byte integers; `failure` has failures, warnings, and, if a GPU took part, the devices
+that executed the runs, as JSON. Numbers are 8-byte floats, strings are JSON; a block is empty if no run so far returned a value,
+because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
 _LARGEST = 2**28
-"""Size of a column of a chunk, bytes, above which it becomes several blocks; SQLite has a limit of 1e9."""
+"""Size of a chunk's column, bytes, above which the chunk becomes several blocks; the limit of SQLite is 1e9 bytes."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
 
 
@@ -77,7 +77,7 @@ class Store:
             if not write:
                 self._connection.execute("BEGIN")
         weakref.finalize(self, self._connection.close)  # close readers, and stores in memory
-        self._blocks, self._of_others = 0, np.zeros(0, dtype=np.int64)
+        self._blocks, self._runs_of_others = 0, np.zeros(0, dtype=np.int64)
         self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
@@ -111,7 +111,6 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Run the body of the context as one transaction, with a consistent view of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
@@ -163,8 +162,8 @@ class Store:
         return copy
 
     def header(self) -> dict[str, Any]:
-        """Return the header with which the store was created, and the shapes of kept columns; raise E364 if the file is not a
-        store, or damaged."""
+        """Return the header of the store, with the current names of settings and the known shapes of kept columns; raise E364 if
+        the file is not a store, or damaged."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
@@ -203,8 +202,8 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` starting at `first`; raise E364 if a block is missing or does not match
-        its checksum."""
+        """Yield the blocks of a column from block `first` on, all or `count` of them; raise E364 if a block is missing or does
+        not match its checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
             rows = self._read("SELECT data, checksum FROM blocks WHERE name=? AND block=?", (name, block))
@@ -213,7 +212,7 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, starting at block `first`; raise E364 if a run is stored twice."""
+        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is stored twice."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
@@ -246,13 +245,13 @@ class Store:
             for data, block in zip(self._data(FAILURE), blocks, strict=True):
                 (devices,) = json.loads(data or b"[]")[2:] or [[CPU] * len(block)]
                 names += devices
-            return np.array(names, dtype=str)[np.argsort(np.concatenate([self._of_others[:0], *blocks]))]
+            return np.array(names, dtype=str)[np.argsort(np.concatenate([self._runs_of_others[:0], *blocks]))]
 
     def done(self) -> np.ndarray:
         with self._transaction("DEFERRED"):
             blocks = self.runs()
         self._blocks = len(blocks)
-        return np.sort(np.concatenate([self._of_others[:0], *blocks]))
+        return np.sort(np.concatenate([self._runs_of_others[:0], *blocks]))
 
     def add(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
         """Store a chunk of runs, all or none; runs that another process has stored meanwhile do not change.
@@ -263,15 +262,15 @@ class Store:
         shapes : known shapes of kept columns.
         """
         with self._transaction():
-            others = [self._of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
-            of_others = np.concatenate(others) if len(others) > 1 else self._of_others
+            others = [self._runs_of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
+            of_others = np.concatenate(others) if len(others) > 1 else self._runs_of_others
             blocks = self._blocks + len(others) - 1
             new = np.flatnonzero(~np.isin(chunk.runs, of_others))
             largest = max(values.nbytes for values in (chunk.runs, *points.values(), *chunk.values.values()))
             for part in np.array_split(new, min(1 + largest // _LARGEST, len(new))) if len(new) else ():
                 self._insert(chunk.part(part), {name: values[part] for name, values in points.items()}, shapes)
                 blocks += 1
-        self._blocks, self._of_others = blocks, of_others
+        self._blocks, self._runs_of_others = blocks, of_others
 
     def _insert(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
         state, columns = self._state(), dict.fromkeys(self._names, b"")
@@ -306,20 +305,20 @@ class Store:
         except Damage as damage:
             raise self._damaged(str(damage)) from damage
         except caught as error:
-            raise self._at_once(error) or self._no_store(str(error)) from error
+            raise self._disk_or_lock_error(error) or self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not match their columns."""
         return self._refusing(ValueError, TypeError, KeyError)
 
-    def _at_once(self, error: Exception) -> FileError | None:
+    def _disk_or_lock_error(self, error: Exception) -> FileError | None:
         """Return E552 for a full disk, E553 for a file that another process has locked, None for other errors."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
             cure = "free some space: the same call then continues with the stored runs"
             return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            why = f"the sweep has waited {_WAIT:g} s: {error}"
+            why = f"the file remained locked for up to {_WAIT:g} s: {error}"
             cures = ("the same call after the other program has ended", "a store for each sweep")
             return FileError(Problem("E553", f"another program is writing to {file}", (why,), (), cures))
         return None
@@ -339,7 +338,10 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
+        why, cures = (
+            f"{what} is missing or does not match its checksum",
+            ("an older copy of the file", "the same sweep into another file"),
+        )
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
@@ -391,7 +393,8 @@ class Column:
     Parameters
     ----------
     name : name of the column.
-    what, part : "varied" or "kept"; for a varied column, its part in the model.
+    what : "varied" or "kept".
+    part : "parameter" or "start value" for a varied column, else "".
     unit, shape : unit and shape of each entry; shape None if no run has returned it yet.
     text : True if entries are strings.
     over_time : True if entries are time series over the samples.
@@ -421,9 +424,7 @@ class Column:
         return asdict(self)
 
 
-class Tabled(Protocol):
-    """Columns of runs."""
-
+class RunColumns(Protocol):
     @property
     def axes(self) -> tuple[tuple[str, int], ...]:
         """Names and counts of the axes."""
@@ -444,7 +445,7 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
 """Variables by name, as for xarray: axes of an array, the array, and its attributes."""
 
 
-def _free_axis_name(axis: str, runs: Tabled) -> str:
+def _free_axis_name(axis: str, runs: RunColumns) -> str:
     name, count = axis, 1
     while name in runs.columns:
         count += 1
@@ -452,7 +453,7 @@ def _free_axis_name(axis: str, runs: Tabled) -> str:
     return name
 
 
-def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
+def over_axes(runs: RunColumns) -> tuple[Variables, Variables]:
     """Return kept columns, and varied columns with the sample times, over the axes of the sweep, with NaN, or "", where no run is
     stored.
 

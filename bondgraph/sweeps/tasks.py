@@ -1,4 +1,4 @@
-"""Tasks of a sweep's workers: receive the model, run chunks of points in any process, and return rows of kept values."""
+"""Tasks of a sweep's workers: receive the model, run chunks of points in any process, and return the kept values."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class SentModel:
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:
-    """Return the compiled model; raise E100 for anything else."""
+    """Return a model, or the result of a function that builds one, compiled; raise E100 for anything else."""
     if not isinstance(model, Compilable) and callable(model):
         built = model()
         if not isinstance(built, Compilable):
@@ -174,8 +174,8 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """String for comparing plans: each function appears under its name, but functions of `screwbond.models` under the names
-        in older files."""
+        """String that identifies the measure or function in a plan; functions of `screwbond.models` have their names in older
+        files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")
@@ -204,7 +204,7 @@ def _failed(kept: Kept, why: str) -> Exception:
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
-def kept_of(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
+def kept_columns(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
     """Return the columns of `keep=`, and all problems in it; a time series has `samples` values."""
     columns, problems = [], []
     for name, measured in keep.items():
@@ -223,8 +223,8 @@ T = TypeVar("T")
 Start = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, parameters and modes of a run, in the order of the kernels."""
 
-OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
-"""Error codes caused by the numbers of a single run; any other error would stop every run."""
+SINGLE_RUN_CODES = frozenset({"E308", "E309", "E310", "E330"})
+"""Codes of errors that the numbers of a single run can cause; any other error would stop every run."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +242,8 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class RunIssue:
-    """Failure of a run, or a concern about it: run number, kind of failure or code, reason, time (s; None for a run that never
-    began), and suspect."""
+    """Failure of a run, or a concern about it: run number, kind of failure or error code ("doubt" for a concern), reason, time
+    (s; None for a run that never began), and suspect element."""
 
     run: int
     kind: str
@@ -281,7 +281,7 @@ class Chunk:
 
 
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> Chunk:
-    """Run the points (k, ...) of `runs` (k,), ascending.
+    """Run ascending `runs` (k,), whose `points` are values (k, ...) by name.
 
     Raises `ModelError` E365 for kept columns, `RunError` for invalid settings.
     """
@@ -292,7 +292,7 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
     if not ready.all():
         starts = [np.array(np.broadcast_to(block, (len(runs), block.shape[1]))) for block in starts]
         for k in np.flatnonzero(~ready).tolist():
-            numbers = attempted(int(runs[k]), functools.partial(_start, prepared, plan, points, k))
+            numbers = value_or_issue(int(runs[k]), functools.partial(_start, prepared, plan, points, k))
             if isinstance(numbers, RunIssue):
                 refused.append(numbers)
                 continue
@@ -337,14 +337,14 @@ def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarr
     return prepared.start_values(**_arguments(plan, point))
 
 
-def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
+def value_or_issue(run: int, function: Callable[[], T]) -> T | RunIssue:
     """Call a function; return its value, or an issue if the function refuses the values of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:
         return _refused(run, error.problems[0])
     except RunError as error:
-        if error.problem.code not in OF_A_RUN:
+        if error.problem.code not in SINGLE_RUN_CODES:
             raise
         return _refused(run, error.problem)
 
@@ -358,7 +358,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()
     for k, run in enumerate(runs.tolist()):
-        result = attempted(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
+        result = value_or_issue(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
         if isinstance(result, RunIssue):
             failures.append(result)
         elif result.failure is not None:
@@ -376,7 +376,6 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 
 
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
-    """Return E365 for a user function that returns arrays of several shapes."""
     title = f'"{name}" has shape {shape} in run {run}, but {others} in other runs'
     return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 

@@ -18,20 +18,19 @@ from bondgraph.tracing.on_tape.values import Untraceable, Values, carry_out, sha
 
 
 def ambiguous_guards(system: System, model: Model) -> list[Problem]:
-    """Report each state of an automaton from which two transitions with the same guard lead to different targets."""
     groups: dict[tuple[int, int], list[LoweredTransition]] = {}
     for event in system.events:
-        if not event.found:
+        if not event.added_by_tracing:
             groups.setdefault((event.slot, event.source), []).append(event)
     several = [group for group in groups.values() if len({event.target for event in group}) > 1]
     if not several:
         return []
     guards = {event.guard for group in several for event in group}
     written = {name: statement for statement in system.statements for name in statement.outs if name in guards}
-    return [_problem(pair, model) for group in several for pair in _same(group, written, system)]
+    return [_problem(pair, model) for group in several for pair in _conflicting_pairs(group, written, system)]
 
 
-def _same(
+def _conflicting_pairs(
     group: Sequence[LoweredTransition], written: dict[str, Statement], system: System
 ) -> Iterator[tuple[LoweredTransition, LoweredTransition]]:
     """Yield pairs of transitions with the same guard and different targets, the earlier one first."""

@@ -44,8 +44,6 @@ INITIAL_GUESS = 1e-3
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """All obstacles that a trace found in a system."""
-
     nonlinear: tuple[Loop, ...] = ()
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
@@ -102,7 +100,8 @@ class Traced:
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
-    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` if an obstacle cannot be removed."""
+    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` if an obstacle cannot be removed, and
+    `Untraceable` for a formula that cannot be recorded."""
     system, inputs = context.system, context.inputs
     input_values = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)
@@ -170,7 +169,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
 
 
 def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar], owners: Sequence[Unknown]) -> set[str]:
-    """Return the elements that own the unknowns w of the nonlinear parts of the equations."""
+    """Return the elements whose unknowns, among w, occur in nonlinear parts of the equations."""
     matrix, unknown = partials(residuals, w), {scalar.index: j for j, scalar in enumerate(w)}
     bent = {(i, unknown[k]): v for (i, _), v in matrix.items() for k in context.reached([v]) & unknown.keys()}
     jumping = {i for i, r in enumerate(residuals) if jumps(context.tape, [context.tape.scalar(r).index], set(unknown))}

@@ -12,7 +12,7 @@ whichever are larger.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,7 +165,7 @@ def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequen
             for numbers in (samples, equilibrated(samples, count, count)):
                 eliminated = eliminate(entries, right, numbers)
                 if not eliminated.equations:
-                    return functools.partial(_solved, samples=numbers)
+                    return functools.partial(solve, samples=numbers)
             singular = eliminated.equations, eliminated.unknowns
         if by_mode and not singular_at(samples, count).all():
             return functools.partial(solve_pivoted, filled=True)
@@ -177,12 +177,8 @@ def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequen
         if all(np.isfinite(values).all() for values in samples.values()):
             for numbers in (samples, equilibrated(samples, count, count)):
                 if not eliminate(entries, right, numbers).equations:
-                    return functools.partial(_solved, samples=numbers)
+                    return functools.partial(solve, samples=numbers)
     raise first_error
-
-
-def _solved(entries: Entries, right: Sequence[Any], samples: Mapping[tuple[int, int], np.ndarray]) -> list[Any]:
-    return solve(entries, right, samples)
 
 
 def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequence[NewtonIteration]) -> Values:

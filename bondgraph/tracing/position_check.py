@@ -33,13 +33,13 @@ class _Difference:
 
     unknown: Unknown
     position: Sequence[Any]
-    along: Sequence[Any]
-    moving: Sequence[Any]
-    """Scalars of the position, its rate and the flow, on the tape."""
+    rate: Sequence[Any]
+    """Rate of the position along the motion, on the tape."""
+    flow: Sequence[Any]
     row: int
-    rate: np.ndarray
-    flow: np.ndarray
-    """Values of rate and flow at the sample state; they differ most in `row`."""
+    """Row in which the sampled rate and flow differ most."""
+    sampled_rate: np.ndarray
+    sampled_flow: np.ndarray
     x: np.ndarray
     m: np.ndarray
 
@@ -89,7 +89,7 @@ def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: Ide
 
 def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
     system, path, row = traced.context.system, difference.unknown.element, difference.row
-    rate, by_flow = difference.rate, difference.flow
+    rate, by_flow = difference.sampled_rate, difference.sampled_flow
     element = model.elements[path]
     elements, names = [element], element.signals
     details = [
@@ -143,7 +143,7 @@ def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tu
     numbers = np.reshape(np.asarray(values[system.resolve(f"{path}.N")], dtype=object), (count, len(before)))
     still = traced.context.reached([*difference.position, *numbers.flat])
     moved = [x for x in traced.context.inputs["x"] if x.index not in still]
-    table = partials([*difference.along, *difference.moving, *before], moved)
+    table = partials([*difference.rate, *difference.flow, *before], moved)
     at = _at(traced, [*numbers.flat, *table.values()], difference)
     if at is None or not moved:
         return None

@@ -34,8 +34,8 @@ def values_on_tape(system: System) -> Traced:
 
     Events that end a run, added by an earlier trace, are removed and determined again.
     """
-    ends = {event.guard for event in system.events if event.found}
-    events = tuple(event for event in system.events if not event.found)
+    ends = {event.guard for event in system.events if event.added_by_tracing}
+    events = tuple(event for event in system.events if not event.added_by_tracing)
     system = replace(system, events=events, values={name: value for name, value in system.values.items() if name not in ends})
     traced = evaluate_system(context_of(system))
     while isinstance(traced, TraceObstacles):
@@ -45,7 +45,7 @@ def values_on_tape(system: System) -> Traced:
 
 
 def _completed(traced: Traced) -> Traced:
-    """Add all shapes and, after all other events, the events that end a run in modes without a solution."""
+    """Add all shapes and, after all other events, the events that end a run without a solution, or with several."""
     context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     indices, shrunk = system.places, context.sampled.shrunk
@@ -159,7 +159,6 @@ def trace_for_runs(
 
 
 def outputs_of(traced: Traced) -> dict[str, list[Any]]:
-    """Return the output scalars of every routine, by name."""
     context, system, values, m = traced.context, traced.context.system, traced.values, traced.context.inputs["m"]
 
     def states(changed: Iterable[tuple[str, str]]) -> list[Any]:
@@ -213,7 +212,7 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
 
 
 IMPULSE_ROUTINES = ("reset", "push", "supply")
-"""Names of the routines of an event's impulse: states after the event, changes of guards, and energies from sources."""
+"""Names of the routines of an event's impulse: states after it, changes of guards with the states before, energies of sources."""
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:

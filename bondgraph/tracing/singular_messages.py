@@ -40,8 +40,8 @@ EXPRESSIONS = {
     "clip": "minimum(maximum(x, y), z)",
     "copysign": "where(y < 0.0, -absolute(x), absolute(x))",
     "cosh": "(exp(x) + exp(-x)) / 2.0",
-    "degrees": "x * 180.0 / pi",
-    "deg2rad": "x * pi / 180.0",
+    "degrees": "x * 180.0 / math.pi",
+    "deg2rad": "x * math.pi / 180.0",
     "exp2": "2.0**x",
     "float": "x",
     "heaviside": "where(x < 0.0, 0.0, where(x > 0.0, 1.0, y))",
@@ -53,14 +53,14 @@ EXPRESSIONS = {
     "mod": "x - y * floor(x / y)",
     "pow": "x**y",
     "power": "x**y",
-    "rad2deg": "x * 180.0 / pi",
-    "radians": "x * pi / 180.0",
+    "rad2deg": "x * 180.0 / math.pi",
+    "radians": "x * math.pi / 180.0",
     "remainder": "x - y * floor(x / y)",
     "round": "floor(x + 0.5)",
     "sinh": "(exp(x) - exp(-x)) / 2.0",
     "square": "x * x",
 }
-"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`; `math.remainder` differs from NumPy's."""
+"""Name of a function with arguments x, y, z -> expression in `screws.scalars`; `math.remainder` has none."""
 
 _TABLE = 'the block signals.table("curve", "time", points, values), with "curve.y" among the signals of the formula'
 
@@ -100,7 +100,7 @@ def _advice(function: Any) -> str:
     if name in _NAMES:
         return f"from screws.scalars import {_NAMES[name]}"
     if name in EXPRESSIONS and function is not math.remainder:
-        return f"{EXPRESSIONS[name]} for {name}, from screws.scalars"
+        return f"{EXPRESSIONS[name]} for {name}" + (", from screws.scalars" if "(" in EXPRESSIONS[name] else "")
     return ""
 
 
@@ -153,10 +153,10 @@ def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
     return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
 
 
-def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the sources that prescribe the flow of a bond on the side away from `asker`, or None if the flow depends on other
+def _prescribing(model: Model, bond: Bond, origin: str, seen: frozenset[str]) -> tuple[str, ...] | None:
+    """Return the sources that prescribe the flow of a bond on the side away from `origin`, or None if the flow depends on other
     elements."""
-    path = next((end.element for end in bond.ends if end.element != asker), asker)
+    path = next((end.element for end in bond.ends if end.element != origin), origin)
     if path in seen:
         return None
     law, others = model.elements[path].law, [b for b in model.bonds_at(path) if b is not bond]
@@ -379,7 +379,7 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 
 def _is_of_position(element: Element) -> bool:
-    """Return True for a constraint on a position or on several scalars, as joints and contacts have it."""
+    """Return True for a constraint on a position or on several scalars, as in joints and contacts."""
     law = element.law
     return isinstance(law, IdealConstraint) and law.automaton is None and (law.position is not None or law.conditions > 1)
 
@@ -465,7 +465,7 @@ def _against_relation(loop: Loop, system: System, elements: Sequence[Element]) -
     taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
     resistors = []
     for e in elements:
-        if isinstance(e.law, Resistor) and e.law.one_way:
+        if isinstance(e.law, Resistor) and e.law.has_one_formula:
             output, argument = ("effort", "flow") if e.law.flow is None else ("flow", "effort")
             relation = e.law.effort or e.law.flow
             resistors += [(e, output, argument) for s in taking if s.op is relation and s.element == e.name]

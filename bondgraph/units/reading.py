@@ -66,7 +66,7 @@ _SHOWN = 3
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
-    """Return a single unit, without commas; `bases` are further symbols, each a base unit.
+    """Read a single unit, without commas; return `Unreadable` for any other string. `bases` are further base units.
 
     >>> read("kN/mm").ratio, read("l/min").ratio, read("kgg").part
     (Fraction(1000000, 1), Fraction(1, 60000), 'kgg')

@@ -61,12 +61,12 @@ def joint_graph(
         identity by default.
     alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
     closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); otherwise they are refused.
-    largest_gap, largest_tilt : m and rad by which the start poses may violate the joint; None: no check, as needed if the pose of
-        a body is neither a state nor fixed.
+    largest_gap, largest_tilt : m and rad by which the start poses may violate the joint; None for either: no check, as needed if
+        the pose of a body is neither a state nor fixed.
 
-    Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
-    `multiplier` (6 - n,), and `wrench`: the wrench of a on b through the joint, including motors, along the joint's axes on a and
-    about their origin.
+    Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi], except in a helical joint: integrate `rate` to count turns;
+    rotations in space have sin(angle) times their axis), `violation` (6 - n,), `multiplier` (6 - n,), and `wrench`: the wrench of
+    a on b through the joint, including motors, along the joint's axes on a and about their origin.
 
     Raises `ModelError` E455 at the start of a run whose poses violate the joint by more than allowed, or whose velocities are
     inconsistent with it; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for
@@ -126,8 +126,8 @@ def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
-    held = motions([True] * angles + [False] * (count - angles))
-    hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, held))
+    constrained = motions([True] * angles + [False] * (count - angles))
+    hold = MTF("held", matrix, signals=signals, dimensions=(6, count), domains=(SCREW, constrained))
     graph.connect(twist, hold)
     position = _op("violation", joint.kind)
     graph.connect(hold, Constraint("constraint", position=position, signals=signals, dimension=count, **options))
@@ -163,9 +163,9 @@ def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
-        gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
-        if gap > limits[0] or turn > limits[1]:
-            title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
+        gap, tilt = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
+        if gap > limits[0] or tilt > limits[1]:
+            title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {tilt:.4g} rad"
             allowed = f"up to {limits[0]:g} m and {limits[1]:g} rad are allowed; such gaps decay"
             why = f"its axes on the two bodies differ by {misfit}; {allowed}"
             poses = "start positions and quaternions of the bodies, or frame_a and frame_b, that satisfy the joint"
@@ -176,9 +176,10 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
 
 
 def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchable) -> Graph:
-    """Connect a joint to its bodies, with half arrows body b -> joint -> body a and the poses as signals, and return the graph.
+    """Connect a joint to its bodies, with half arrows body b -> joint -> body a and the poses as signals, and return `graph`.
 
-    Raises `ModelError` E458 for an object that is not a joint or a body.
+    Raises `ModelError` E458 for an object that is not a joint or a body, E488 for a joint that is attached already, E591 for a
+    joint between a body and itself.
     """
     _refuse_others(graph, joint, body_a, body_b)
     return connect_bodies(graph, joint, {"a": body_a, "b": body_b})

@@ -37,7 +37,7 @@ class KindNumber:
 
 @dataclass(frozen=True)
 class Kind:
-    """Formulas of a kind of joint; all take (H, numbers) and any scalar."""
+    """Formulas of a kind of joint: functions of the pose H, for `tilt` of its rotation, and of the number of the kind, if any."""
 
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
@@ -45,8 +45,10 @@ class Kind:
     """Matrix F (n, 6), or (6,) for one freedom, with F @ T_A_A_B the rates of the joint's motions in the order of its screws:
     angular velocities about the axes and velocities along them. F.T @ torque is the wrench of a motor on b, in A."""
     coordinates: Formula
-    """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
+    """Joint coordinates (n,), or a scalar: lengths in m; angles in (-pi, pi], or with all turns in a helical joint; for
+    rotations in space, sin(angle) times the axis."""
     angles: int
+    """Number of the first rows of `closures` that are angles."""
     tilt: Callable[..., float]
     number: KindNumber | None = None
 
@@ -62,7 +64,7 @@ class Kind:
         rows = [list(row[1:]) for row in self.closures(H, *numbers)]
         return array(rows[0] if len(rows) == 1 else rows)
 
-    def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
+    def gap_and_tilt(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
         """Return the length (m) and the angle (rad) by which a pose H_A_B violates the joint."""
         lengths = np.atleast_1d(np.asarray(self.violation(H, *numbers), dtype=float))[self.angles :]
         return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
@@ -99,8 +101,8 @@ def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
 
 
 def nut(H: np.ndarray, pitch: Scalar) -> np.ndarray:
-    """Return the closure condition p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to
-    pi."""
+    """Return the closure condition p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), with this
+    difference wrapped to (-pi, pi]."""
     about, along = angle(H), shift(H, 2)
     phase = along[0] / pitch - about[0]
     return array([pitch * atan2(sin(phase), cos(phase)), *(along[1:] - pitch * about[1:])])
@@ -177,9 +179,9 @@ def _at_point(H: np.ndarray) -> list[Row]:
     return [shift(H, k) for k in range(3)]
 
 
-def _tied(H: np.ndarray, length: Scalar) -> Row:
-    """Return the closure condition that keeps B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2
-    length) = 0."""
+def _rod(H: np.ndarray, length: Scalar) -> Row:
+    """Return the closure condition that keeps B's origin at the distance `length` from the point (0, 0, -length) of A:
+    p_z + p . p / (2 length) = 0."""
     x, y, z = (shift(H, k) for k in range(3))
     row = z + (x[0] * x + y[0] * y + z[0] * z) / length
     return array([z[0] + (x[0] * x[0] + y[0] * y[0] + z[0] * z[0]) / (2.0 * length), *row[1:]])
@@ -246,7 +248,7 @@ KINDS: dict[str, Kind] = {
     ),
     "inplane": Kind(lambda H: [shift(H, 2)], _point_rates, _point_coordinates, 0, _no_tilt),
     "rod": Kind(
-        lambda H, length: [_tied(H, length)],
+        lambda H, length: [_rod(H, length)],
         _swings(_point_rates),
         _swings(_point_coordinates),
         0,
@@ -259,5 +261,8 @@ KINDS: dict[str, Kind] = {
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-    """Return the length (m) and angle (rad) by which a pose H_A_B violates a joint of one of the `KINDS`."""
-    return KINDS[kind].missed(H, *numbers)
+    """Return the length (m) and the angle (rad) by which a pose H_A_B violates a joint of a kind in `KINDS`.
+
+    `numbers` : the pitch (m/rad) of a helical, `psi` (rad) of a universal, the length (m) of a rod joint; none for other kinds.
+    """
+    return KINDS[kind].gap_and_tilt(H, *numbers)

@@ -47,9 +47,9 @@ def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
 def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", time: str = "time") -> Element:
     """Build the signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
 
-    Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at
-    the breaks. Breaks and coefficients are run-time parameters: a motion with the same number of pieces needs no recompilation
-    (`motion_parameters`).
+    Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at the breaks
+    unless `time` is another signal. Breaks and coefficients are run-time parameters: a motion with as many of both needs no
+    recompilation (`motion_parameters`).
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks,
 def flow_source(
     name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None, time: str = "time"
 ) -> Element:
-    """Build an Sf with the flow r': the bonded element moves by r(t) - r(0), whatever the effort."""
+    """Build an Sf with the flow r', whatever the effort: from the start on, the bonded element moves as r does."""
     dimension = motion.shape[0] if motion.shape else None
     options: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
     return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **options)

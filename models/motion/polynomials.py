@@ -321,7 +321,8 @@ def _refine_breaks(motion: Motion, breaks: Array) -> Array:
 
 
 def hold(position: float | Array | list[float] | tuple[float, ...], duration: float, start: float = 0.0) -> Motion:
-    """Return a motion at rest at a position () or (axes,) for a duration (s)."""
+    """Return a motion at rest at a position () or (axes,) for a duration (s); raise E470 for an invalid position, E471 for a
+    duration that is not positive."""
     point = numbers("the position", position)
     if not numbers("the duration", duration, (0,)) > 0.0:
         refuse("E471", f"a motion lasts {duration!r} s", "", "a duration above 0 s")

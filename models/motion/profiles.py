@@ -128,7 +128,8 @@ def pick_and_place(
     pause: float = 0.0,
     at: float = 0.0,
 ) -> Motion:
-    """Move from `pick` up by the vector `lift`, across, and down to `place`: three `s_curve` motions with rests in between.
+    """Return the motion from `pick` by the vector `lift`, across, and by -`lift` to `place`: three `s_curve` motions with rests
+    between them.
 
     Parameters
     ----------
@@ -136,9 +137,14 @@ def pick_and_place(
     jerk, acceleration, velocity : limits as for `s_curve`.
     pause : duration of rest between phases, s.
     at : time of the start, s.
+
+    Raises the errors of `s_curve`.
     """
     first, last = _end_points(pick, place)
-    up = np.broadcast_to(numbers("the lift", lift), first.shape)
+    up = numbers("the lift", lift)
+    if up.shape not in ((), first.shape):
+        title = "the lift of a motion does not match its axes"
+        refuse("E470", title, f"{up.shape} and {first.shape}", "a number for each axis")
     points = [first, first + up, last + up, last]
     limits = {"jerk": jerk, "acceleration": acceleration, "velocity": velocity}
     phases = [s_curve(a, b, **limits) for a, b in pairwise(points)]
@@ -170,8 +176,8 @@ def cubic_spline(
 ) -> Motion:
     """Return the cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
 
-    To this end, the first and last segments have an extra knot each. Without `times`, segment times follow from their lengths,
-    and the motion is as short as the limits allow (it reaches one of them).
+    To this end, the first and last segments have an extra knot each. Without `times`, the proportions of the segment times follow
+    from their lengths, and the motion is as short as the limits allow.
 
     Parameters
     ----------
@@ -180,7 +186,7 @@ def cubic_spline(
     velocity, acceleration, jerk : limits of absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
     start_velocity, end_velocity : () or (axes,), with which the motion continues before its start and after its end.
     at : start time if `times` is None, s.
-    shortest : True to optimise the segment times for the shortest duration.
+    shortest : True to optimise the proportions too, if `times` is None.
 
     Raises `ModelError` E470 for mismatched arrays, or neither times nor limits; E471 for times that do not ascend, or equal
     consecutive points; E473 for given times that are too short for a limit; E474 for limits that no duration satisfies.

@@ -105,7 +105,8 @@ def pose_motion(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
     arm: ArrayLike = (0.0, 0.0, 0.0),
 ) -> PoseMotion:
-    """Return the motion of a body from the motion (3,) of one of its points, or a fixed point, and the body's rotation.
+    """Return the motion of a body that rotates about its point `centre`, which moves or is fixed (3,); arguments as for
+    `PoseMotion`.
 
     Raises `ModelError` E424 and E425 for an invalid quaternion, E470 for a centre or an arm without three components.
     """

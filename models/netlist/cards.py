@@ -46,7 +46,8 @@ class Card:
 
 
 def cards_of(text: str, file: str) -> Iterator[Card]:
-    """Yield the cards of a netlist after its title, the first line, up to .end, without comments and .control blocks."""
+    """Yield the cards of a netlist after its title, the first line, up to .end, without comments and .control blocks; raise E640
+    for a line that continues no card, or a card that is too long."""
     statements: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1:

@@ -24,17 +24,18 @@ HOLD = 1e-10
 
 
 def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | None = None) -> Graph:
-    """Return the circuit of a SPICE netlist as a graph, called `name`, by default the file's name.
+    """Return the circuit of a SPICE netlist as a graph with this `name`, by default that of the file without its extension.
 
     It may have devices R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S and X, and .model, .param, .subckt, .options (temp,
     tnom, gmin) and .ic. A node is the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point
-    at t = 0, with the nodes of .ic at their voltages; with `uic` (default: as in .tran), at the values of IC= and .ic, else at
-    zero.
+    at t = 0, with the nodes of .ic at their voltages; with `uic` (by default that of .tran), it begins at the values of IC=, else
+    at the voltages of .ic, else at zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not supported; E644 for a netlist without devices; E653 unless there is exactly one operating point; E654 for IC= if
-    neither .tran nor `uic` decides whether to use it. Errors of several devices are raised together.
+    are not supported; E644 for a netlist without devices, or a device with both ends at one node; E653 without `uic`, unless
+    there is one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it. Errors of several devices
+    are raised together.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
@@ -143,8 +144,7 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
 
 
 def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
-    """Return the node voltages of a card .ic V(node)=value, split into the words v, node and =value; the node of V(x1.a) is named
-    "x1 a"."""
+    """Return the voltages of .ic V(node)=value by node; the words of the card are v, node and =value, and x1.a is node "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
         raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")

@@ -23,12 +23,12 @@ BOLTZMANN = 1.380649e-23 / 1.602176634e-19
 """Boltzmann's constant divided by the elementary charge, V/K."""
 CELSIUS = 273.15
 DIODE = {"is": 1e-14, "n": 1.0, "rs": 0.0, "eg": 1.11, "xti": 3.0}
-"""Supported parameters of a diode, and their defaults."""
+"""Supported parameters of a diode, and their defaults; TNOM, by default that of .options, is supported too."""
 DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
-"""Parameters of a diode that would change the circuit unless they are zero."""
+"""Parameters of a diode that are refused unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
-NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Parameters of a diode that are ignored: TNOM, and those of noise and of effects whose own parameters are refused."""
+NEUTRAL = ("m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
+"""Parameters of a diode that are ignored: those of noise, and of effects whose main parameter is refused."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
@@ -52,13 +52,11 @@ class Settings:
 
 @dataclass
 class Circuit:
-    """Graph of a circuit under construction."""
-
     graph: Graph
     settings: Settings
     nodes: dict[str, Element] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
-    """Voltage sources, whose currents other devices read."""
+    """Names of V, E and H, whose currents F and H can read."""
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
     is_driven: bool = False
@@ -71,7 +69,10 @@ class Circuit:
         return self.nodes.setdefault(flat, J0(check_name(device, f"node {flat}"), domain="electrical"))
 
     def ends(self, device: Device, count: int = 2) -> tuple[Element | None, ...]:
-        """Return the junctions of the first nodes of a device; raise E640 if it has fewer, or both ends at one node."""
+        """Return the junctions of the first `count` nodes of a device, None for ground.
+
+        Raises `ModelError` E640 if it has fewer nodes, E644 if the first two are the same.
+        """
         names = device.card.plain[1 : 1 + count]
         if len(names) < count:
             raise device.card.error(
@@ -197,23 +198,30 @@ def _diode(circuit: Circuit, device: Device) -> None:
     if not 1 <= len(words) <= 2:
         raise device.card.error("E640", f'"{device.name}" has no model', "D1 anode cathode MODEL")
     card = device.model(words[0])
-    read = _parameters(device, card, "d", DIODE, NEUTRAL, DIODE_ZEROS)
+    options = circuit.settings.options
+    read = _parameters(device, card, "d", {**DIODE, "tnom": options["tnom"]}, NEUTRAL, DIODE_ZEROS)
+    if read["tnom"] <= -CELSIUS:
+        raise card.error(
+            "E640", f'TNOM of the model "{card.plain[1]}" must be above absolute zero', "TNOM=27, in degrees Celsius"
+        )
     area = device.value(words[1]) if len(words) > 1 else device.value(device.card.pairs.get("area", "1"))
-    kelvin, nominal = (circuit.settings.options[word] + CELSIUS for word in ("temp", "tnom"))
-    warm, thermal = kelvin / nominal, BOLTZMANN * kelvin
-    saturation = read["is"] * area * math.exp((warm - 1) * read["eg"] / (read["n"] * thermal)) * warm ** (read["xti"] / read["n"])
+    kelvin, nominal = options["temp"] + CELSIUS, read["tnom"] + CELSIUS
+    ratio, thermal = kelvin / nominal, BOLTZMANN * kelvin
+    warming = math.exp((ratio - 1) * read["eg"] / (read["n"] * thermal)) * ratio ** (read["xti"] / read["n"])
+    saturation = read["is"] * area * warming
     if not (saturation > 0 and read["n"] > 0 and area > 0 and read["rs"] >= 0):
         raise device.card.error(
             "E640", f'"{device.name}": IS, N and the area must be positive, and RS must not be negative', "IS=1e-14 N=1"
         )
-    values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / circuit.settings.options["gmin"]}
+    values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / options["gmin"]}
     junction = diode(device.name, **values, top=max(math.log(STRONGEST / saturation), 1.0))
     series = [R(f"{device.name} rs", read["rs"] / area)] if read["rs"] else []
     circuit.graph.between(first, second, junction, *series)
 
 
 def _switch(circuit: Circuit, device: Device) -> None:
-    """Add a switch; its resistance is RON at voltages above VT + VH between its third and fourth nodes, ROFF below VT - VH."""
+    """Add a switch with the resistance RON while the voltage between its third and fourth nodes is above VT + VH, and ROFF while
+    it is below VT - VH; between these voltages the resistance does not change."""
     first, second, plus, minus = circuit.ends(device, 4)
     words = [word for word in _words(device, 4) if word not in ("on", "off")]
     if len(words) != 1:

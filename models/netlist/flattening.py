@@ -54,7 +54,7 @@ class Subcircuit:
 
 @dataclass(frozen=True)
 class Device:
-    """Device of a flat circuit: its card, the path of its subcircuit, its scope, and how its nodes and models are found."""
+    """Device of a flat circuit: its card, the prefix of its name, its scope, and the nodes that are ports of its subcircuit."""
 
     card: Card
     prefix: str
@@ -85,7 +85,11 @@ class Device:
 
 
 def sections_of(cards: Iterator[Card]) -> Subcircuit:
-    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not supported, E640 for unpaired .subckt."""
+    """Sort cards into the netlist and its subcircuits.
+
+    Raises `ModelError` E643 for cards that are not supported, E640 for an incomplete .subckt or .model, an unpaired .subckt or
+    .ends, and a name that is defined twice.
+    """
     root = Subcircuit()
     inside: list[tuple[Subcircuit, Card | None]] = [(root, None)]
     for card in cards:
@@ -133,7 +137,8 @@ def _check_new(card: Card, what: str, name: str, defined: Container[str]) -> Non
 def devices_of(root: Subcircuit) -> list[Device]:
     """Return all devices; names of devices in subcircuits begin with the names of their instances.
 
-    Raises `ModelError` E641 for an unknown subcircuit, E642 for one that contains itself, or too many devices.
+    Raises `ModelError` E640 for a wrong number of nodes, E641 for an unknown subcircuit or parameter, E642 for a subcircuit that
+    contains itself, too many levels or too many devices.
     """
     scope = Scope({name: (text, None) for name, text in root.parameters.items()})
     devices: list[Device] = []

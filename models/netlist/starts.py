@@ -18,7 +18,7 @@ _CURES = (
 
 
 def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Mapping[str, str]]:
-    """Return the charges and fluxes of a circuit at its operating point by name, "c1.q", and the states of its switches.
+    """Return the charges and fluxes of a circuit at its operating point, by names such as "c1.q", and the states of its switches.
 
     Raises `ModelError` E653 unless there is exactly one operating point, and the errors of compiling.
     """
@@ -26,16 +26,16 @@ def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Map
     modes: dict[str, str] = {}
     for _ in range(2 + 2 * len(compiled.model.automata)):
         point = _point(card, compiled, modes)
-        turned = {
+        changes = {
             switch: edge.target
             for switch, relay in compiled.model.automata.items()
             for edge in relay.transitions
             if edge.kind in point.due and edge.source == modes.get(switch, relay.initial)
         }
-        if not turned:
+        if not changes:
             return dict(zip(point.states, point.x.tolist(), strict=True)), modes
-        modes |= turned
-    raise card.error("E653", f"no operating point: the switches {', '.join(turned)} toggle each other", *_CURES)
+        modes |= changes
+    raise card.error("E653", f"no operating point: the switches {', '.join(changes)} toggle each other", _CURES[0])
 
 
 def _point(card: Card, compiled: Compiled, modes: Mapping[str, str]) -> OperatingPoint:

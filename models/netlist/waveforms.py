@@ -38,7 +38,7 @@ def pulses(t: Any, low: Any, high: Any, delay: Any, rise: Any, fall: Any, width:
 
 
 def waveform(device: Device, words: Sequence[str], transient: Transient) -> tuple[Any, dict[str, float]]:
-    """Return the value of a source: a number, or a function of the time and parameters, and these parameters.
+    """Return the value of a source and its parameters: a number and {}, or a function of the time and of the parameters.
 
     Raises `ModelError` E640 for an invalid waveform.
     """
@@ -67,7 +67,7 @@ def waveform(device: Device, words: Sequence[str], transient: Transient) -> tupl
 def _sine(device: Device, numbers: list[float], transient: Transient) -> tuple[Any, dict[str, float]]:
     if not 2 <= len(numbers) <= 6:
         raise device.card.error("E640", f'"{device.name}": SIN needs two to six numbers', "SIN(offset amplitude frequency)")
-    frequency = numbers[2] if len(numbers) > 2 and numbers[2] else _inverse(device, transient.end)
+    frequency = numbers[2] if len(numbers) > 2 and numbers[2] else _default_frequency(device, transient.end)
     numbers = [*numbers[:2], frequency, *numbers[3:], 0.0, 0.0, 0.0][:6]
     return sine, dict(zip(("offset", "amplitude", "frequency", "delay", "damping", "phase"), numbers, strict=True))
 
@@ -94,7 +94,7 @@ def _piecewise(device: Device, numbers: list[float]) -> Callable[[Any], Any]:
     return lambda t: interpolate(t, times, values)
 
 
-def _inverse(device: Device, end: float) -> float:
+def _default_frequency(device: Device, end: float) -> float:
     if end <= 0:
         raise device.card.error("E640", f'"{device.name}": the frequency of SIN is missing', "SIN(offset amplitude frequency)")
     return 1.0 / end

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from screwbond.models.parts.reactions import EMPTY, MassAction, Stoichiometry, Text, packed, read, refuse_wrong
+from screwbond.models.parts.reactions import EMPTY, MassAction, Stoichiometry, Text, pack, read_network, refuse_wrong
 from screwbond.models.parts.record import Shelf, Value, number
 
 from bondgraph import J0, J1, TF, Block, C, Element, Graph, R, Re, Se, multiport
@@ -61,7 +61,7 @@ def michaelis_menten(name: str, V: Value, K1: Value, K2: Value, T: Value) -> Ele
     "V=1 mol/s, K=1, n=2, T=298.15 K",
 )
 def hill(name: str, V: Value, K: Value, n: Value, T: Value) -> Element:
-    """Cooperative enzyme (Hill) with n substrate molecules, from port 1 to port 2."""
+    """Cooperative enzyme with the Hill coefficient n, substrate at port 1, product at port 2."""
     return _enzyme(name, lambda a, b, V, K, n: V * a**n / (K**n + a**n) * (1 - b / a), T, V=V, K=K, n=n)
 
 
@@ -131,9 +131,14 @@ def electrode(eta: Value, i0: Value, alpha: Value, n: Value, T: Value) -> Value:
 def stoichiometry(text: Text, *, held: Mapping[str, float] = EMPTY, rates: Mapping[str, float] = EMPTY) -> Stoichiometry:
     """Return the structure of a network: matrix, conserved moieties, cycles and the affinities that held amounts impose on them.
 
+    Raises `ModelError` E137 for amounts or rates that are not positive, E570 for an unknown held species, and the errors of
+    `network` for the text.
+
     Source: Polettini and Esposito 2014.
     """
-    return read("text", text, held, rates=rates)
+    net = read_network("text", text, held, rates=rates)
+    refuse_wrong("text", net.species, above=0.0, held=held)
+    return net
 
 
 MASS_ACTION = (
@@ -172,11 +177,12 @@ def network(
     constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 
-    Raises `ModelError` E568 for an unreadable string, E569 for a reaction that does not balance, E570 for an unknown species,
-    E571 for a reaction that appears twice, E572 for a cycle without detailed balance.
+    Raises `ModelError` E137 for invalid amounts and constants, E568 for an unreadable string, E569 for a reaction that does not
+    balance, E570 for an unknown species, E571 for a reaction that appears twice, E572 for a cycle without detailed balance,
+    constants that contradict the rates, or ports of a network with `->`.
     """
     RT, held = GAS * number(T), {**dict.fromkeys(ports, 1.0), **chemostats, **potentials}
-    net = read(name, text, held, species=species.split(), rates=rates, contents=contents, constants=constants)
+    net = read_network(name, text, held, species=species.split(), rates=rates, contents=contents, constants=constants)
     refuse_wrong(name, net.free, least=0.0, amounts=amounts)
     refuse_wrong(name, net.species, potentials=potentials)
     refuse_wrong(name, net.species, above=0.0, chemostats=chemostats, constants=constants, ports=dict.fromkeys(ports, 1.0))
@@ -197,11 +203,11 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
         return [*field.amounts(q), *(held[each] for each in field.net.held)]
 
     equations = [
-        ("rate", lambda q: packed(field.changes(amounts(q))), ["q"]),
+        ("rate", lambda q: pack(field.changes(amounts(q))), ["q"]),
         (field.net.species, lambda q: tuple(field.in_order(amounts(q))), ["q"]),
     ]
     part = Graph(name)
-    part.add(Block("amounts", equations, states={"q": packed(field.start)}, rates={"q": "rate"}))
+    part.add(Block("amounts", equations, states={"q": pack(field.start)}, rates={"q": "rate"}))
     return part
 
 
@@ -216,16 +222,16 @@ def _bonds(part: Graph, field: MassAction, K: Mapping[str, float], RT: float, po
         return [*field.amounts(q), *(exp(m / RT) / K[s] for s, m in zip(net.held, mu, strict=True))]
 
     def rates(A: Value, *read: Value) -> Value:
-        return packed(field.rates(amounts(*read)))
+        return pack(field.rates(amounts(*read)))
 
     paths = {"q": "storage.q", **{f"{each} potential": f"{each}.effort" for each in net.held}}
     law = R("rates", flow=rates, signals=[*paths.values()], dimension=len(net.reactions), domain="chemical")
     part.connect(reactions, law)
     part.add(Block("amounts", [(net.species, lambda *read: tuple(field.in_order(amounts(*read))), [*paths])], inputs=paths))
-    storage = C("storage", energy=energy, initial=packed(field.start), domain="chemical")
+    storage = C("storage", energy=energy, initial=pack(field.start), domain="chemical")
     ends = [(storage, field.states), *((J0(each, domain="chemical"), (each,)) for each in net.held)]
     for end, species in ends:
-        numbers = TF(f"{end.name} numbers", packed(net.rows(species)), structural=True)
+        numbers = TF(f"{end.name} numbers", pack(net.rows(species)), structural=True)
         part.connect(reactions, numbers.port("1")).connect(numbers.port("2"), end)
         if end.name in potentials:
             part.connect(end, chemostat(f"{end.name} chemostat", potentials[end.name]))

@@ -26,7 +26,7 @@ def _node(name: str) -> Element:
 
 
 def growth(x: Any, top: Any) -> Any:
-    """Return e^x - 1 up to `top`, and its tangent there beyond."""
+    """Return e^x - 1 for x up to `top`, and beyond it the tangent at `top`."""
     below = expm1(minimum(x, top))
     return below + (1 + below) * maximum(x - top, 0.0)
 
@@ -187,15 +187,15 @@ SWITCH = r"v = R_{on} (i - G_{off} V_k) + V_k\ \text{(on)},\quad i = G_{off}\, v
 VALVE = "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V"
 
 
-def _beside_a_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
+def _with_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
     part = Graph(name)
     pin = part.parallel(R("leak", conductance=Goff))
     return part.connect(pin, part.series(*series)).expose("1", pin).export("mode", f"{automaton}.mode")
 
 
 def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, automaton: str = "valve") -> Graph:
-    """Return an ideal valve in series with a resistance and a knee, in parallel with a leak; it conducts backwards in its third
-    state.
+    """Return an ideal valve in series with a resistance and a knee, in parallel with a leak; in the third state of its automaton,
+    that of a triac, it conducts backwards.
 
     The resistance is chosen so that Ron is the slope of the valve and its leak together.
     """
@@ -204,12 +204,12 @@ def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, auto
         return Ron / (1 - Ron * Goff) * i + knee * where(mode > 1.5, -1.0, 1.0)
 
     loss = R("drop", effort=drop, parameters={"Ron": Ron, "Goff": Goff, "knee": knee}, signals=[f"{automaton}.mode"])
-    return _beside_a_leak(name, Goff, automaton, valve, loss)
+    return _with_leak(name, Goff, automaton, valve, loss)
 
 
 @SHELF.part(SWITCH, "Modelica Standard Library, IdealDiode", VALVE)
 def ideal_diode(name: str, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Ideal diode with optional Ron, `knee` voltage and Goff."""
+    """Ideal diode with on-resistance Ron, off-conductance Goff and forward voltage `knee`."""
     return _valve(name, Ron, Goff, knee, Diode("valve"))
 
 
@@ -219,7 +219,7 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 def _gated(
     name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
-    """Return a valve that a gate above 1/2 turns on at forward voltage; it turns off when its current falls to zero and, with
+    """Return a valve that a gate above 1/2 turns on at forward voltage; it turns off when its current falls to zero or, with
     `turns_off`, when its gate falls to 1/2."""
     gates, parameters = modulated(gate=gate)
     part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
@@ -260,7 +260,7 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     """Switch, closed while its control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     contact = Switch("contact", automaton="state", closed=("closed",))
-    part = _beside_a_leak(name, Goff, "state", contact, R("contact resistance", Ron))
+    part = _with_leak(name, Goff, "state", contact, R("contact resistance", Ron))
     part.add(Block("input", [("u", lambda control: control, ["control"])], inputs=signals, parameters=parameters))
     closes = Transition("open", "closed", lambda u: u - 0.5, ("input.u",), kind=f"{name} closes")
     opens = Transition("closed", "open", lambda u: 0.5 - u, ("input.u",), kind=f"{name} opens")
@@ -322,7 +322,7 @@ def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, R
 @SHELF.part(r"\dot w = i^2,\quad i = 0\ \text{once}\ w \ge I^2t", "Preece 1884", "I2t=10 A^2 s, R_cold=1e-2 ohm, Goff=1e-9 S")
 def fuse(name: str, I2t: Value, R_cold: Value, Goff: Value) -> Graph:
     """Fuse, which opens permanently once the integral of the squared current, `heat.w`, reaches I2t."""
-    part = _beside_a_leak(name, Goff, "state", Switch("contact", automaton="state", closed=("intact",)), R("wire", R_cold))
+    part = _with_leak(name, Goff, "state", Switch("contact", automaton="state", closed=("intact",)), R("wire", R_cold))
     part.add(
         Block("heat", [("rate", lambda i: i * i, ["i"])], inputs={"i": "contact.flow"}, states={"w": 0.0}, rates={"w": "rate"})
     )

@@ -14,7 +14,8 @@ from bondgraph.signals import hysteresis
 from screws.scalars import absolute, array, exp, maximum, where
 
 SHELF = Shelf("electronics")
-BOLTZMANN = 8.617333262e-5  # V/K, over the elementary charge
+BOLTZMANN = 8.617333262e-5
+"""Boltzmann's constant divided by the elementary charge, V/K."""
 
 
 # --- transistors
@@ -37,7 +38,7 @@ def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> 
     "polarity=1 signed, Is=1e-16 A, Bf=100, Br=1, EG=1.11 V, XTI=3, top=40, T=300 K signal",
 )
 def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, XTI: Value, top: Value, T: Value) -> Element:
-    """Bipolar transistor at temperature T, npn, or pnp with polarity -1; Is at 300 K.
+    """Bipolar transistor at temperature T, npn, or pnp with polarity -1; Is applies at 300 K.
 
     Exponentials continue as their tangents above `top` k T / q.
     """

@@ -246,7 +246,7 @@ def gas_chamber(Vn: Value, V: Value, p0: Value) -> Value:
 
 
 @SHELF.part(
-    r"Q_n = C p_1 \sqrt{1 - y^2},\quad y = \max((p_2 / p_1 - b) / (1 - b), 0)",
+    r"Q_n = K p_1 \sqrt{1 - y^2},\quad y = \max((p_2 / p_1 - b) / (1 - b), 0)",
     "ISO 6358:1989",
     "K=1e-8 m^3/s/Pa, b=0.3, p0=101325 Pa",
 )

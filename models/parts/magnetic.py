@@ -65,9 +65,9 @@ def air_gap(name: str, area: Value, gap: Value) -> Graph:
 def coil(name: str, turns: Value, resistance: Value) -> Graph:
     """Coil with a resistance; ports winding and core."""
     part, winding = Graph(name), J1("winding", domain="electrical")
-    turned = GY("turns", turns, domains=("electrical", "magnetic"))
-    part.connect(winding, R("R", resistance)).connect(winding, turned)
-    return part.expose("winding", winding).expose("core", turned.port("2"))
+    gyrator = GY("turns", turns, domains=("electrical", "magnetic"))
+    part.connect(winding, R("R", resistance)).connect(winding, gyrator)
+    return part.expose("winding", winding).expose("core", gyrator.port("2"))
 
 
 @SHELF.part(

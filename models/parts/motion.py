@@ -155,9 +155,9 @@ def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     """Clutch or brake with torque M at pressure 1, which sticks up to `hold` times this torque; the pressure may be a signal."""
     numbers, signals = modulated(u=pressure)
-    held = number(M) * number(hold)
+    stick_limit = number(M) * number(hold)
     return Friction(
-        name, M, stick_limit=held, scale=lambda u: maximum(u, 0.0), parameters=numbers, signals=signals, domain="rotation"
+        name, M, stick_limit=stick_limit, scale=lambda u: maximum(u, 0.0), parameters=numbers, signals=signals, domain="rotation"
     )
 
 
@@ -332,7 +332,7 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 
 
 def _slip(v: Value, speed: Value, v0: Value) -> Value:
-    """Return a velocity relative to the speed of the wheel's centre, with that speed taken as at least v0."""
+    """Return a velocity divided by the speed of the wheel's centre, or by v0 if this is larger."""
     return v / maximum(absolute(speed), v0)
 
 

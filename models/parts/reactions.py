@@ -202,12 +202,12 @@ class MassAction:
         return [total[each] for each in self.states]
 
 
-def packed(values: Any) -> Any:
+def pack(values: Any) -> Any:
     """Return values as an array; return a single value as a number."""
     return array(values) if np.size(values) > 1 else np.ravel(values)[0]
 
 
-def read(
+def read_network(
     name: str,
     text: Text,
     held: Mapping[str, float],
@@ -217,15 +217,15 @@ def read(
     contents: Mapping[str, Mapping[str, float]] = EMPTY,
     constants: Mapping[str, float] = EMPTY,
 ) -> Stoichiometry:
-    """Return the structure of a network; raise E568 for an unreadable string, E569 for a reaction that does not balance, E570 for
-    an unknown species, E571 for a reaction that appears twice."""
+    """Return the structure of a network; raise E137 for invalid rates or constants, E568 for an unreadable string, E569 for a
+    reaction that does not balance, E570 for an unknown species, E571 for a reaction that appears twice."""
     refuse_wrong(name, None, rates=rates, constants=constants)
     reactions = [_reaction(name, number, *line, rates, constants) for number, line in _lines(_as_text(name, text))]
     if not reactions:
         raise refusal("E568", f'network "{name}" has no reactions', _FORM, about=name)
     seen: dict[frozenset[Any], Reaction] = {}
     for each in reactions:
-        _balanced(name, each, contents)
+        _refuse_imbalance(name, each, contents)
         sides = (frozenset(each.reactants.items()), frozenset(each.products.items()))
         for way in (sides, sides[::-1])[: 1 if each.reverse is None else 2]:
             if (first := seen.setdefault(frozenset(enumerate(way)), each)) is not each:
@@ -263,7 +263,7 @@ def refuse_wrong(
             cure = "positive numbers" if above >= 0.0 else "non-negative numbers" if least >= 0.0 else "finite numbers"
             raise refusal("E137", title, cure, about=name)
         if species is not None and (strangers := [str(each) for each in values if each not in species]):
-            title = f'network "{name}": {argument} has {", ".join(strangers)}, which is not among {", ".join(species)}'
+            title = f'network "{name}": {argument} has {", ".join(strangers)}, but the species are {", ".join(species)}'
             raise refusal("E570", title, "names of species in the reactions; a held species takes no initial amount", about=name)
 
 
@@ -327,7 +327,7 @@ def _number(word: str) -> float | None:
         return None
 
 
-def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str, float]]) -> None:
+def _refuse_imbalance(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str, float]]) -> None:
     if not reaction.change:
         title = f'{_place(name, reaction.line)}: "{reaction.text}" changes nothing'
         raise refusal("E569", title, "different sides", about=name)

@@ -17,7 +17,7 @@ from screwbond.models.parts.icons import ICONS
 
 from bondgraph import Element, Graph, Parameter
 from bondgraph.elements.binding import bound
-from bondgraph.model.arguments import bounded, expecting, in_unit, refusing_words
+from bondgraph.model.arguments import bounded, in_unit, refuse_unknown_keywords, with_expected_unit
 from bondgraph.model.ops import Op
 
 Value = Any
@@ -45,7 +45,7 @@ class Default:
         if self.modulated and isinstance(value, str):
             return value
         parameter = value if isinstance(value, Parameter) else Parameter(value)
-        return expecting(parameter if self.signed else bounded(parameter), self.unit)
+        return with_expected_unit(parameter if self.signed else bounded(parameter), self.unit)
 
 
 def defaults_of(text: str) -> dict[str, Default]:
@@ -157,7 +157,7 @@ class Shelf:
             return _with_icon(make(**{**call.arguments, **numbers}), icon)
 
         functools.update_wrapper(made, make, assigned=_NAMES)
-        complete = refusing_words(made, list(signature.parameters))
+        complete = refuse_unknown_keywords(made, list(signature.parameters))
         complete.__signature__ = signature  # type: ignore[attr-defined]
         self.parts[make.__name__] = Part(make.__name__, self.name, equation, source, icon, defaults, passive, complete)
         return complete

@@ -1,4 +1,5 @@
-"""Thermal parts with true bonds: temperature in K and entropy flow in W/K. With pseudo-bonds (K and W), use a C and an R instead.
+"""Thermal parts with true bonds (K and W/K, temperature and entropy flow), and with pseudo-bonds (K and W): `exchanger` and
+`phase_change`, which a C and an R complement.
 
 Any R, `Friction`, `Diode` or `Switch` with `heat=True` has a port "heat" that takes its loss.
 """

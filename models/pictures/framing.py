@@ -24,16 +24,16 @@ OUTLINE_TIMES = (20, 100)
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """Return the indices of the solids that a camera must see: those that move or are in contact, and those at rest near them.
 
-    Unbounded solids do not count, but their contact points do.
+    Unbounded solids do not count, but their contact points do. If nothing moves or touches, all solids count.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
-    busy = [i for i in finite if i in touching or scene.solids[i].moves()]
-    if not busy:
+    active = [i for i in finite if i in touching or scene.solids[i].moves()]
+    if not active:
         return tuple(i for i, solid in enumerate(scene.solids) if solid.framed)
-    points = outline(scene, meshes, busy)
+    points = outline(scene, meshes, active)
     largest = MAX_GROWTH * _extent(points)
-    return tuple(i for i in finite if i in busy or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
+    return tuple(i for i in finite if i in active or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:

@@ -157,8 +157,10 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns` : number of turns. `radius` : relative to the scene's unit. `sources` : sources of the poses whose origins are the
-        ends.
+    Attributes
+    ----------
+    radius : relative to the scene's unit.
+    sources : sources of the poses whose origins are the ends.
     """
 
     name: str

@@ -56,7 +56,10 @@ def legend_keys(panel: Panel) -> Keys:
 
 
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write the panels of a result or scene one above the other, as png, svg or pdf; a short contact gets a second column."""
+    """Write the panels of a result or scene one above the other, as png, svg or pdf; a short contact gets a second column.
+
+    Raises `ModelError` E160 without panels, E579 for anything but a result or a scene; `FileError` E415 for another extension.
+    """
     scene = as_scene(shown)
     scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))
     scene.need("panels", scene.panels)
@@ -87,9 +90,9 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
 def _panel(axes: Any, scene: Scene, panel: Panel, span: tuple[float, float], legend: bool, seconds: float) -> str:
     for start, end in scene.contact_intervals():
         axes.axvspan(start * seconds, end * seconds, color=SHADE, linewidth=0, zorder=0)
-    for happening in scene.event_marks:
-        if not happening.internal and span[0] <= happening.t <= span[1]:
-            axes.axvline(happening.t * seconds, color=happening.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+    for mark in scene.event_marks:
+        if not mark.internal and span[0] <= mark.t <= span[1]:
+            axes.axvline(mark.t * seconds, color=mark.colour, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
     if panel.level:
         axes.axhline(0.0, color=MUTED, linewidth=0.8)
     factor, unit = shown_unit(panel)

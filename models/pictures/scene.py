@@ -136,14 +136,19 @@ class Scene:
 
     @cached_property
     def scale(self) -> ForceScale:
-        """Scale of arrows, for the largest force, or for `PEAK` times the largest lasting force if an impact is larger."""
+        """Scale of arrows in a view of the whole run."""
+        return self.scale_for(max(self.unit, ARROW_SHARE * self._extent()))
+
+    def scale_for(self, size: float) -> ForceScale:
+        """Return the scale of arrows for bodies of this size (m), for the largest force, or for `PEAK` times the largest lasting
+        force if an impact is larger."""
         sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
         largest = max((float(size.max()) for size in sizes), default=0.0)
         lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
         shown = min(largest, PEAK * lasting)
-        newtons_per_metre, unit_length, text = force_scale(shown, max(self.unit, ARROW_SHARE * self._extent()))
+        newtons_per_metre, unit_length, text = force_scale(shown, size)
         cut = "; two heads: larger" if largest > 1.001 * shown else ""
-        return ForceScale(newtons_per_metre, unit_length, text + cut, shown / newtons_per_metre or self.unit)
+        return ForceScale(newtons_per_metre, unit_length, text + cut, shown / newtons_per_metre or size)
 
     @property
     def arrow_radius(self) -> float:
@@ -207,7 +212,10 @@ class Scene:
     @property
     def force_legend(self) -> str:
         """Label and scale of the arrows, or "" without forces."""
-        return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
+        return self.legend_of(self.scale)
+
+    def legend_of(self, scale: ForceScale) -> str:
+        return f"{self.force_words}: {scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
         """Return the indices of the solids that move with a frame, which are both touching solids for a contact frame."""
@@ -290,7 +298,7 @@ def _panel_at(at: Interpolation, panel: Panel) -> Panel:
 
 
 SPACING = 0.95
-"""Travel between two ghosts, relative to the size of the largest solid."""
+"""Travel between two ghosts, relative to the size of the largest solid with ghosts."""
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:

@@ -24,7 +24,7 @@ class Signal:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Rule of the script, and its arguments: numbers, arrays, signals, or other sources."""
+    """Rule of the page's script, and its arguments: numbers, arrays, signals, or other sources."""
 
     rule: str
     arguments: tuple[Any, ...]
@@ -62,7 +62,7 @@ def product(first: Source, second: Source) -> Source:
 
 
 def in_plane(signals: Mapping[str, str]) -> Source:
-    """Return the source of a planar pose: a signal (2,) or (3,), or numbers by "x", "y" and "angle"."""
+    """Return the source of a planar pose: a signal (2,) or (3,), or scalar signals by "x", "y" and "angle"."""
     if "place" in signals:
         return Source("place", (Signal(signals["place"]),))
     return Source("plane", tuple(Signal(signals[word]) if word in signals else None for word in ("x", "y", "angle")))

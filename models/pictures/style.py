@@ -25,8 +25,10 @@ AXES = ("#d1383d", "#17a398", "#3550c8")
 ENERGIES = CYCLE
 
 GAUSS = 0.30
+"""Length of a Gauss frame's axes, relative to the unit of the scene."""
 
 RADIUS = 0.011
+"""Radius of a Gauss frame's axes, relative to the unit of the scene."""
 
 TUBE = 0.8
 """Radius of a path, relative to a Gauss frame's axes."""

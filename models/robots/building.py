@@ -36,9 +36,10 @@ from screws.errors import GeometryError, plural
 from screws.joints import fixed, free
 from screws.poses import inverse
 
-ROUNDING, GYRATION = 1e-12, 1e-10
-"""Moments that count as zero: below this fraction of the other moments, or with a radius of gyration below the size of an atom,
-m."""
+ROUNDING = 1e-12
+"""Fraction of the other moments of inertia up to which a negative moment counts as zero."""
+GYRATION = 1e-10
+"""Radius of gyration up to which a negative moment of inertia counts as zero, m: the size of an atom."""
 
 KINDS = ("collision", "visual", False)
 
@@ -80,18 +81,18 @@ class Selection:
         return () if self.tip is None else (self.tip,) if isinstance(self.tip, str) else self.tip
 
 
-def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
+def robot_of(robot: RobotFile, selection: Selection) -> Robot:
     skeleton = skeleton_of(robot)
     structure_problems = [*tree_problems(robot, skeleton), *mimic_problems(skeleton)]
     if structure_problems:
         raise ModelError(robot.file.name, [*robot.problems, *structure_problems])
-    base = None if wanted.base is None else plain_name(wanted.base)
-    selected, tip_problems = select_tree(skeleton, base, [plain_name(name) for name in wanted.tips])
+    base = None if selection.base is None else plain_name(selection.base)
+    selected, tip_problems = select_tree(skeleton, base, [plain_name(name) for name in selection.tips])
     if selected is None:
         raise ModelError(robot.file.name, [*robot.problems, *tip_problems])
-    tree_links = links_of(selected, limits=wanted.limits, floating=wanted.floating)
+    tree_links = links_of(selected, limits=selection.limits, floating=selection.floating)
     entries = [skeleton.links[link] for link in (selected.base, *(joint.child for joint in selected.joints))]
-    meshes, packages = wanted.meshes, wanted.packages or {}
+    meshes, packages = selection.meshes, selection.packages or {}
     skins, mesh_problems = read_visuals(robot.file, entries, str(meshes), packages) if meshes else ([], [])
     problems = [*robot.problems, *tree_links.problems, *mesh_problems]
     raise_if_any(robot.file.name, problems or _immobile_problems(selected, tree_links))
@@ -107,7 +108,7 @@ def robot_of(robot: RobotFile, wanted: Selection) -> Robot:
 
 
 def plain_name(name: str) -> str:
-    """Return a name without dots, colons, apostrophes, arrows, or a leading minus.
+    """Return a name with underscores for dots, colons, apostrophes, arrows, and a leading minus.
 
     >>> plain_name("link_1.0"), plain_name("base/camera")
     ('link_1_0', 'base/camera')
@@ -166,7 +167,8 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return moving link -> inertia of its body, without massless bodies, and notes on inertias that no rigid body can have.
+    """Return moving link -> inertia of its body, without massless bodies, and notes on bodies that neither have nor carry mass,
+    and on inertias that no rigid body can have.
 
     Parameters
     ----------
@@ -239,7 +241,7 @@ def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Pr
 
 
 def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
-    why = "it has only poses, and its masses do not matter; floating=True makes it a free body"
+    why = "the robot has only poses, and its masses do not matter; floating=True makes it a free body"
     return [] if tree_links.joints else [Ignored("no joint moves", why)]
 
 
@@ -258,7 +260,7 @@ def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
         "visual": sum(len(link.visuals) for link in robot.links),
     }
     return [
-        Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" draws them')
+        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not drawn; meshes="{kind}" draws them')
         for kind, count in kinds.items()
         if count and kind != meshes
     ]

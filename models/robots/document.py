@@ -15,7 +15,7 @@ from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 from screws.errors import plural
 
 MAX_BYTES = 16 * 2**20
-"""Largest size of a file; the largest public robots have half a megabyte."""
+"""Largest size of a file, bytes; the largest public robots have half a megabyte."""
 
 MAX_ELEMENTS = 30_000
 """Maximum number of elements in a file; the largest public robots have about 4000."""
@@ -36,8 +36,6 @@ HARMLESS = {
 
 @dataclass(frozen=True)
 class Format:
-    """Format of robot files: its name, possible root elements, suffix and reader."""
-
     name: str
     roots: tuple[str, ...]
     suffix: str

@@ -19,7 +19,7 @@ from bondgraph.errors import Place, Problem
 from screws.errors import plural
 from screws.names import similar_names
 
-Reader = Callable[[str], bool]
+Predicate = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
 """Range of lengths and inertias; beyond it, products would overflow."""
@@ -32,7 +32,7 @@ def numbers_of(text: str, *counts: int) -> bool:
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
-def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
+def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Predicate:
     def fits(text: str) -> bool:
         words = text.split()
         try:
@@ -48,7 +48,7 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 class AttributeRule:
     """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
 
-    accepts: Reader
+    accepts: Predicate
     description: str
     is_required: bool = False
 
@@ -104,7 +104,7 @@ class ElementRule:
     """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
     """Rule for the element's text, or None if the text is ignored."""
-    listed: Mapping[str, str] = field(default_factory=dict)
+    ignored: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
     """Elements and attributes that are refused, because the robot would differ without them."""
@@ -195,14 +195,16 @@ class CheckedTree:
     """True if no link or joint was removed."""
 
 
-def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str = "", omit: Collection[str] = ()) -> CheckedTree:
+def check(
+    file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, shape_kind: str = "", omit: Collection[str] = ()
+) -> CheckedTree:
     """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue.
 
-    `drawn` : the kind of shape whose errors are problems, "visual" or "collision"; other invalid shapes are ignored.
+    `shape_kind` : the kind of shape whose errors are problems, "visual" or "collision"; other invalid shapes are ignored.
     `omit` : elements and attributes to list instead of refusing them.
     """
     clean = deepcopy(root)
-    checker = _Checker(file, grammar, drawn, omit)
+    checker = _Checker(file, grammar, shape_kind, omit)
     checker.check(clean, grammar.rule, "robot" if grammar is URDF_GRAMMAR else f"<{grammar.tag}>")
     checker.drop_repeated(clean)
     return CheckedTree(clean, tuple(checker.problems), checker.ignored_items(), checker.complete)
@@ -213,10 +215,10 @@ FILE = "screwbond-file"
 
 
 class _Checker:
-    def __init__(self, file: Path, grammar: Grammar, drawn: str, omit: Collection[str]):
+    def __init__(self, file: Path, grammar: Grammar, shape_kind: str, omit: Collection[str]):
         self.file = file
         self.grammar = grammar
-        self.drawn = drawn
+        self.shape_kind = shape_kind
         self.omit = omit
         self.problems: list[Problem] = []
         self.ignored: dict[str, tuple[str, list[int]]] = {}
@@ -271,7 +273,7 @@ class _Checker:
             return True
         errors = self.problems[before:]
         del self.problems[before:]
-        if shape.tag == self.drawn:
+        if shape.tag == self.shape_kind:
             cure = "meshes=False, for a robot without shapes"
             self.problems += [replace(error, cures=(*error.cures, cure)) for error in errors]
         elif errors:
@@ -307,10 +309,10 @@ class _Checker:
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
         refusal = rule.refused.get(name)
-        if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
-            self._ignore(what, element, rule.listed.get(name, ""))
+        if refusal is None and (name in rule.ignored or name in self.grammar.reasons or self.grammar.unknown):
+            self._ignore(what, element, rule.ignored.get(name, ""))
         elif refusal is None:
-            names = [*rule.attributes, *rule.elements, *rule.listed, *rule.refused]
+            names = [*rule.attributes, *rule.elements, *rule.ignored, *rule.refused]
             close = ", ".join(similar_names(name, names, most=3) or names[:8])
             self._problem(element, f"{label} is unknown to this reader", f"one of: {close}")
         elif refusal.says_nothing(value):

@@ -17,12 +17,12 @@ from screwbond.models.robots.mjcf_frames import (
     CompilerSettings,
     Defaults,
     defaults_of,
-    included,
+    insert_included_files,
     named_assets,
     unique,
     values,
 )
-from screwbond.models.robots.mjcf_geoms import VISIBLE_GROUPS, Geoms, body_inertia, bounded
+from screwbond.models.robots.mjcf_geoms import VISIBLE_GROUPS, Geoms, apply_bounds, body_inertia
 from screwbond.models.robots.mjcf_grammar import MJCF_GRAMMAR, REFUSABLE, TRANSMISSION
 from screwbond.models.robots.records import (
     FIXED,
@@ -80,14 +80,15 @@ def read_mjcf(
     becomes a mimic.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
-    read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown mass.
+    read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown size
+    or mass.
     """
     file = Path(path)
-    wanted = Selection(file, base, tip, floating, meshes, None, limits)
+    selection = Selection(file, base, tip, floating, meshes, None, limits)
     skipped = omitted(file, omit, REFUSABLE)
     require_package("a robot from MJCF", "lxml")
     root, slips = read_document(file, MJCF)
-    slips = (*slips, *included(file, root))
+    slips = (*slips, *insert_included_files(file, root))
     checked = check(file, root, MJCF_GRAMMAR, omit=skipped)
     raise_if_any(file.name, checked.problems)
     model = _Model(file, checked.root, skipped)
@@ -101,12 +102,12 @@ def read_mjcf(
     name, links, joints = checked.root.get("model", ""), tuple(model.links), tuple(model.joints.values())
     problems = tuple(model.problems)
     return robot_of(
-        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), wanted
+        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), selection
     )
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
-    """Return the names in `omit` as a tuple; raise E295 for a name of nothing that could be refused."""
+    """Return the names in `omit` as a tuple; raise E295 for a name that is not in `refusable`."""
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:
@@ -139,7 +140,7 @@ class _Model:
         inertial = body.find("inertial")
         inertia = None
         if link != WORLD and inertial is not None and self.settings.attributes.get("inertiafromgeom") != "true":
-            inertia = bounded(self.settings, self._inertial(inertial))
+            inertia = apply_bounds(self.settings, self._inertial(inertial))
         elif link != WORLD and (inertial is None or self.settings.attributes.get("inertiafromgeom", "auto") != "false"):
             inertia = body_inertia(self.settings, parts)
         place = place_of(self.file, body)
@@ -249,7 +250,7 @@ class _Model:
         why = f"the {kind} joint has coordinates whose rates are not its angular velocity"
         for key in (key for key, value in rates.items() if value):
             if key in self.omit:
-                self.notes.append(Ignored(f'{key} of joint "{name}"', f"as requested, omit: {why}", (place.line,)))
+                self.notes.append(Ignored(f'{key} of joint "{name}"', f"omitted as requested: {why}", (place.line,)))
             else:
                 cure = f'omit=("{key}",), to read the robot without it'
                 self.problems.append(Problem("E295", f'{key} of joint "{name}" is not read', (why,), (place,), (cure,)))
@@ -285,7 +286,7 @@ class _Model:
             ]
         for tag in ("actuator", "equality"):
             for element in self.root.findall(tag) if tag in self.omit else ():
-                self.notes.append(Ignored(f"<{tag}>", "as requested, omit", (element.sourceline,)))
+                self.notes.append(Ignored(f"<{tag}>", "omitted as requested", (element.sourceline,)))
                 self.root.remove(element)
         for element in self.root.iterfind("actuator/*"):
             drive = self._drive(element)
@@ -331,7 +332,7 @@ class _Model:
         kind, name = element.tag, element.get("name") or unique(element.tag, [drive.name for drive in self.drives])
         joint = attributes.get("joint", attributes.get("jointinparent", ""))
         if not joint and any(key in self.omit for key in TRANSMISSION):
-            self.notes.append(Ignored("actuators without a joint", "as requested, omit", (element.sourceline,)))
+            self.notes.append(Ignored("actuators without a joint", "omitted as requested", (element.sourceline,)))
             return None
         if joint not in self.joints:
             self._unknown(f'actuator "{name}" drives the joint "{joint}"', place)

@@ -28,7 +28,7 @@ SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
 
 @dataclass(frozen=True)
 class CompilerSettings:
-    """Attributes of all elements <compiler> of a file."""
+    """Attributes of the elements <compiler> of a file; later elements replace those of earlier ones."""
 
     attributes: Mapping[str, str]
 
@@ -44,7 +44,7 @@ class CompilerSettings:
 
     @cached_property
     def groups(self) -> tuple[float, float]:
-        """First and last group of shapes with mass."""
+        """First and last group of shapes that give mass to a body."""
         low, high = values(self.attributes, "inertiagrouprange", "0 5")
         return float(low), float(high)
 
@@ -137,7 +137,7 @@ def defaults_of(file: Path, root: Any) -> Defaults:
     return Defaults(classes)
 
 
-def included(file: Path, root: Any) -> list[Ignored]:
+def insert_included_files(file: Path, root: Any) -> list[Ignored]:
     """Replace the elements <include> with the contents of their files; return the ignored parts of these documents.
 
     Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and the errors of
@@ -180,7 +180,7 @@ def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
-    """Return an unused name: add a number if needed.
+    """Return a name that is not in `taken`, with a number if needed.
 
     >>> unique("arm", ["arm", "arm_2"])
     'arm_3'

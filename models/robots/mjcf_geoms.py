@@ -177,7 +177,11 @@ class Geoms:
         terms = None if mesh is None or rule not in ("legacy", "exact") else mesh_moments(mesh, rule)
         if terms is None:
             why = why or (
-                f'inertia="{rule}" of <mesh> is not read' if rule not in ("legacy", "exact") else "its surface is not closed"
+                f'inertia="{rule}" of <mesh> is not read'
+                if rule not in ("legacy", "exact")
+                else "its surface is not closed"
+                if rule == "exact"
+                else "it has no volume"
             )
             title = f'the mass of the mesh "{attributes["mesh"]}" is unknown: {why}'
             raise self._refused("E298", element, title, "<inertial> in the body", 'mass="0" for a mesh that is only drawn')
@@ -187,7 +191,7 @@ class Geoms:
         return ModelError(self.file.name, [Problem(code, title, (), (place_of(self.file, element),), cures)])
 
 
-def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
+def apply_bounds(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
     """Return an inertia with the compiler's bounds applied: `boundmass`, `boundinertia`, `balanceinertia`."""
     mass, moment, centre = inertia
     mass = max(mass, settings.number("boundmass"))
@@ -202,5 +206,5 @@ def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def body_inertia(settings: CompilerSettings, parts: list[InertiaTerms]) -> InertiaTerms | None:
-    total = bounded(settings, combined_moments(parts))
+    total = apply_bounds(settings, combined_moments(parts))
     return total if total[0] or np.any(total[1]) else None

@@ -63,7 +63,7 @@ def _many(
     return ElementRule(attributes, {} if elements is None else elements, most=math.inf, **others)
 
 
-def _listed(reason: str, names: str) -> dict[str, str]:
+def _ignored(reason: str, names: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), reason)
 
 
@@ -83,15 +83,15 @@ _TURN = {
 
 _POSE = {"pos": THREE, **_TURN}
 
-_CONTACT = _listed(
+_CONTACT = _ignored(
     "contacts are made in the graph around the robot",
     "condim adhesion priority friction solmix solref solimp margin gap solreffriction solimpfriction "
     "solreflimit solimplimit surfacevel",
 )
 
-_LOOKS = _listed("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
+_LOOKS = _ignored("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
 
-_FLUID = _listed("it acts only in a fluid, and fluids are refused", "fluidshape fluidcoef")
+_FLUID = _ignored("it acts only in a fluid, and fluids are refused", "fluidshape fluidcoef")
 
 _GEOM = _many(
     {
@@ -110,7 +110,7 @@ _GEOM = _many(
         "mass": MASS,
         "density": NOT_NEGATIVE,
     },
-    listed={**_CONTACT, **_LOOKS, **_FLUID},
+    ignored={**_CONTACT, **_LOOKS, **_FLUID},
     refused={
         **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
         **_refused("shapes of plugins are not read", "plugin", neutral=()),
@@ -135,7 +135,7 @@ _JOINT = _many(
         "springref": NUMBER,
         "ref": NUMBER,
     },
-    listed={**_CONTACT, **_LOOKS},
+    ignored={**_CONTACT, **_LOOKS},
     refused={
         **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping as numbers"),
         **_refused("gravity acts on all bodies alike", "actuatorgravcomp"),
@@ -145,7 +145,7 @@ _JOINT = _many(
 
 _INERTIAL = ElementRule({"pos": THREE, **_TURN, "mass": MASS.required, "diaginertia": THREE, "fullinertia": _numbers(6)})
 
-_SEEN = _listed("not a moving part of a robot", "site camera light attachment")
+_SEEN = _ignored("not a moving part of a robot", "site camera light attachment")
 
 _MACROS = {
     **_refused(
@@ -158,23 +158,28 @@ _MACROS = {
 }
 
 _FRAME_PARTS: dict[str, ElementRule] = {"geom": _GEOM}
-_FRAME = _many({"name": TEXT, "childclass": NAME, **_POSE}, _FRAME_PARTS, listed=_SEEN, refused=_MACROS)
+_FRAME = _many({"name": TEXT, "childclass": NAME, **_POSE}, _FRAME_PARTS, ignored=_SEEN, refused=_MACROS)
 _BODY_PARTS: dict[str, ElementRule] = {
     "inertial": _INERTIAL,
     "joint": _JOINT,
-    "freejoint": ElementRule({"name": NAME}, listed=_listed("MuJoCo's choice of axes", "align group")),
+    "freejoint": ElementRule({"name": NAME}, ignored=_ignored("MuJoCo's choice of axes", "align group")),
     "geom": _GEOM,
     "frame": _FRAME,
 }
 _BODY = _many(
     {"name": NAME, "childclass": NAME, **_POSE},
     _BODY_PARTS,
-    listed={**_SEEN, **_LOOKS, **_listed("it does not move", "mocap"), **_listed("a setting of the solver", "sleep fuse simple")},
+    ignored={
+        **_SEEN,
+        **_LOOKS,
+        **_ignored("it does not move", "mocap"),
+        **_ignored("a setting of the solver", "sleep fuse simple"),
+    },
     refused={**_MACROS, **_refused("gravity acts on all bodies alike", "gravcomp")},
 )
 _FRAME_PARTS |= {"frame": _FRAME, "body": _BODY}
 _BODY_PARTS |= {"body": _BODY}
-_WORLD = _many({"name": TEXT}, {"geom": _GEOM, "frame": _FRAME, "body": _BODY}, listed=_SEEN, refused=_MACROS)
+_WORLD = _many({"name": TEXT}, {"geom": _GEOM, "frame": _FRAME, "body": _BODY}, ignored=_SEEN, refused=_MACROS)
 
 _ACTUATOR = {
     "name": NAME,
@@ -201,7 +206,7 @@ TRANSMISSION = _refused(
 )
 _DRIVE = _many(
     _ACTUATOR,
-    listed=_listed(
+    ignored=_ignored(
         "the tree has no actuator states",
         "actlimited actrange lengthrange actearly actdim dynprm group user inheritrange ffrange velrange nsample interp delay",
     ),
@@ -221,7 +226,7 @@ _NO_DRIVES = _refused(
 
 _MESH = _many(
     {"name": NAME, "class": NAME, "file": NAME, "scale": THREE, "inertia": TEXT},
-    listed=_listed(
+    ignored=_ignored(
         "the mesh file determines it, or pictures do not depend on it",
         "smoothnormal maxhullvert vertex normal texcoord face content_type builtin params material octree_maxdepth",
     ),
@@ -229,18 +234,18 @@ _MESH = _many(
 )
 _MATERIAL = _many(
     {"name": NAME, "class": NAME, "rgba": _numbers(4)},
-    listed=_listed(
+    ignored=_ignored(
         "pictures show plain colours",
         "texture texrepeat texuniform emission specular shininess reflectance metallic roughness layer",
     ),
 )
-_OTHER_DEFAULTS = _listed(
+_OTHER_DEFAULTS = _ignored(
     "defaults of elements that are not read",
     "site camera light pair equality tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
 )
 
 _DEFAULT_PARTS: dict[str, ElementRule] = {"joint": _JOINT, "geom": _GEOM, "mesh": _MESH, "material": _MATERIAL, **_DRIVES}
-_DEFAULT = _many({"class": NAME}, _DEFAULT_PARTS, listed=_OTHER_DEFAULTS)
+_DEFAULT = _many({"class": NAME}, _DEFAULT_PARTS, ignored=_OTHER_DEFAULTS)
 _DEFAULT_PARTS |= {"default": _DEFAULT}
 
 _COMPILER = _many(
@@ -258,7 +263,7 @@ _COMPILER = _many(
         "assetdir": TEXT,
         "strippath": TRUTH,
     },
-    listed=_listed(
+    ignored=_ignored(
         "it changes neither motion nor shape",
         "texturedir discardvisual usethread fusestatic convexhull exactmeshinertia alignfree passthrough "
         "savecanonical savecompiled saveinertial conflict fitaabb",
@@ -272,9 +277,9 @@ _OPTION = _many(
     {
         "flag": _many(
             {},
-            listed={
-                **_listed("set by chain_graph(..., gravity=...)", "gravity"),
-                **_listed(
+            ignored={
+                **_ignored("set by chain_graph(..., gravity=...)", "gravity"),
+                **_ignored(
                     "a setting of the solver",
                     "constraint equality frictionloss limit contact passive spring damper clampctrl warmstart "
                     "filterparent actuation refsafe sensor midphase eulerdamp autoreset nativeccd island override energy "
@@ -283,9 +288,9 @@ _OPTION = _many(
             },
         )
     },
-    listed={
-        **_listed("set by chain_graph(..., gravity=...)", "gravity"),
-        **_listed(
+    ignored={
+        **_ignored("set by chain_graph(..., gravity=...)", "gravity"),
+        **_ignored(
             "a setting of the solver",
             "timestep apirate impratio magnetic integrator cone jacobian solver iterations tolerance "
             "noslip_iterations noslip_tolerance mpr_iterations mpr_tolerance ls_iterations ls_tolerance "
@@ -308,7 +313,7 @@ _EQUALITY = ElementRule(
                 "joint2": NAME,
                 "polycoef": _numbers(1, 2, 3, 4, 5),
             },
-            listed={**_CONTACT},
+            ignored={**_CONTACT},
         )
     },
     most=math.inf,
@@ -330,22 +335,22 @@ _MUJOCO = ElementRule(
             {},
             {"mesh": _MESH, "material": _MATERIAL},
             most=math.inf,
-            listed=_listed("pictures show plain colours", "texture hfield skin model"),
+            ignored=_ignored("pictures show plain colours", "texture hfield skin model"),
             refused=_refused("programs are not run", "plugin", neutral=()),
         ),
         "worldbody": _WORLD,
         "actuator": ElementRule({}, _DRIVES, most=math.inf, refused=_NO_DRIVES),
         "equality": _EQUALITY,
         "deformable": ElementRule(
-            {}, {}, most=math.inf, listed=_listed("not drawn", "skin"), refused=_refused("bodies are rigid", "flex", neutral=())
+            {}, {}, most=math.inf, ignored=_ignored("not drawn", "skin"), refused=_refused("bodies are rigid", "flex", neutral=())
         ),
     },
-    listed={
-        **_listed("contacts are made in the graph around the robot", "contact"),
-        **_listed("sensors are parts of the graph around the robot", "sensor"),
-        **_listed("chain_graph(..., position=...) sets where a run starts", "keyframe"),
-        **_listed("a setting of another program", "size visual statistic custom"),
-        **_listed("programs are not run", "extension"),
+    ignored={
+        **_ignored("contacts are made in the graph around the robot", "contact"),
+        **_ignored("sensors are parts of the graph around the robot", "sensor"),
+        **_ignored("chain_graph(..., position=...) sets where a run starts", "keyframe"),
+        **_ignored("a setting of another program", "size visual statistic custom"),
+        **_ignored("programs are not run", "extension"),
     },
     refused=_refused("a tree has no tendons", "tendon", neutral=()),
 )

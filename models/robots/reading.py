@@ -51,11 +51,12 @@ def read_urdf(
     ----------
     path : path of a URDF file (expand xacro with its own program).
     base : fixed link, whose frame is the world frame; None: the root.
-    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
-        the base.
+    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them except beyond a tip.
+        None: all links below the base.
     floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
-        shapes whose files exist, or else collision shapes, and read the files only then. With False, pictures show no shapes.
+        shapes whose files exist, or else collision shapes, and read these files when they are drawn. With False, pictures show no
+        shapes.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
@@ -65,21 +66,22 @@ def read_urdf(
     poses need neither. `mass_matrix` and `chain_graph` refuse such a robot (E538, E450), and an inertia that could make the
     kinetic energy negative (E526).
 
-    Raises `ModelError` with every problem and its line: E520 not URDF, or too large; E521 entities; E522 an invalid element or
-    number; E523 links and joints that do not form a tree; E524 base or tip; E525 a joint of unknown kind, or without range of
-    motion; E527 meshes; E528 mimic. `ExtraError` (E416) without lxml.
+    Raises `ModelError` with every problem and its line: E520 for a file that is missing, not URDF or too large; E521 for a
+    document type; E522 for an invalid element or number; E523 for links and joints that do not form a tree; E524 for an invalid
+    base or tip; E525 for a joint of unknown kind, or without range of motion; E527 for meshes that cannot be loaded; E528 for an
+    invalid mimic joint. Raises `ExtraError` E416 without lxml.
     """
     file = Path(path)
-    wanted = Selection(file, base, tip, floating, meshes, packages, limits)
+    selection = Selection(file, base, tip, floating, meshes, packages, limits)
     require_package("a robot from URDF", "lxml")
     root, slips = read_document(file, URDF)
-    checked = check(file, root, drawn=str(meshes or ""))
+    checked = check(file, root, shape_kind=str(meshes or ""))
     if not checked.complete:
         raise ModelError(file.name, checked.problems)
     renamed = (*declare_world(checked.root), *rename_links(checked.root))
     links, joints = _links(file, checked.root), tuple(_joint(file, joint) for joint in checked.root.findall("joint"))
     ignored, name = (*renamed, *checked.ignored), checked.root.get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), wanted)
+    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), selection)
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
@@ -106,14 +108,14 @@ def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
     return np.array([float(word) for word in (default if element is None else element.get(key, default)).split()])
 
 
-def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
+def fixed_axis_rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """Return the rotation (3, 3) about the fixed axes x, y and z, in this order, rad."""
     return np.asarray(exp([0.0, 0.0, yaw]) @ exp([0.0, pitch, 0.0]) @ exp([roll, 0.0, 0.0]), dtype=float)
 
 
 def _origin(element: Any) -> np.ndarray:
     origin = element.find("origin")
-    return pose(turned(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
+    return pose(fixed_axis_rotation(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
 
 
 def _links(file: Path, root: Any) -> tuple[LinkEntry, ...]:

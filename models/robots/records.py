@@ -107,7 +107,8 @@ class RobotDrive:
 
     Attributes
     ----------
-    name, kind : as in the file: "motor", "position" or "velocity".
+    name : as in the file.
+    kind : "motor", "position" or "velocity"; for a general actuator of the file, that which has the same force.
     joint : joint that it drives with the effort gear * force; for a motor, force = gain * u; for a position or velocity servo,
         force = gain * (u - gear * (position or velocity)) - damping * gear * velocity.
     gear : ratio to the joint, 1 or 1/m.
@@ -136,8 +137,6 @@ class RobotDrive:
 
 @dataclass(frozen=True, eq=False)
 class RobotFile:
-    """Content of a robot file."""
-
     file: Path
     name: str
     links: tuple[LinkEntry, ...]

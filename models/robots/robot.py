@@ -96,7 +96,7 @@ def _drawable_shapes(file: Path, shapes: Sequence[ShapeEntry], packages: Package
 def _load_or_refuse(file: Path) -> Mesh:
     mesh, reason = _load_mesh(file)
     if mesh is None:
-        raise refusal("E577", f"the mesh of a link cannot be loaded: {reason}", "read_urdf(..., meshes=False)", about=file.name)
+        raise refusal("E577", f"the mesh of a link cannot be loaded: {reason}", "meshes=False of the reader", about=file.name)
     return mesh
 
 
@@ -339,7 +339,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
         raise refusal("E529", "coordinates or times are not finite", "finite numbers", about=robot.name, places=where)
     if not (robot.visuals or frames):
-        cures = ('read_urdf(..., meshes="collision") or "visual"', f'frames=("{names[-1]}",)')
+        cures = ('meshes="collision" or meshes="visual" of the reader', f'frames=("{names[-1]}",)')
         raise refusal("E527", f"{robot.name} has no shapes, so there is nothing to draw", *cures, about=robot.name, places=where)
     for link in frames:
         if link not in names:

@@ -35,7 +35,7 @@ from screwbond.models.robots.grammar import (
     place_of,
 )
 from screwbond.models.robots.mjcf import WORLD, omitted
-from screwbond.models.robots.reading import hex_colour, turned
+from screwbond.models.robots.reading import fixed_axis_rotation, hex_colour
 from screwbond.models.robots.records import FIXED, Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry, merged
 from screwbond.models.robots.robot import Packages, Robot
 
@@ -81,7 +81,7 @@ _AXIS = ElementRule(
         "limit": ElementRule(
             {},
             {"lower": _text(_LIMIT), "upper": _text(_LIMIT), "effort": _text(_LIMIT), "velocity": _text(_LIMIT)},
-            listed=dict.fromkeys(("stiffness", "dissipation"), 'set by chain_graph(..., limits="stop", stop_stiffness=...)'),
+            ignored=dict.fromkeys(("stiffness", "dissipation"), 'set by chain_graph(..., limits="stop", stop_stiffness=...)'),
         ),
         "dynamics": ElementRule(
             {},
@@ -97,13 +97,13 @@ _AXIS = ElementRule(
             {"multiplier": _text(FACTOR), "offset": _text(FACTOR), "reference": _text(FACTOR)},
         ),
     },
-    listed={"initial_position": "chain_graph(..., position=...) sets where a run starts"},
+    ignored={"initial_position": "chain_graph(..., position=...) sets where a run starts"},
 )
 _JOINT = ElementRule(
     {"name": NAME.required, "type": NAME.required},
     {"parent": _text(NAME, least=1), "child": _text(NAME, least=1), "pose": _POSES, "axis": _AXIS, "axis2": _AXIS},
     most=math.inf,
-    listed={"physics": "settings of another simulator", "sensor": "sensors are parts of the graph around the robot"},
+    ignored={"physics": "settings of another simulator", "sensor": "sensors are parts of the graph around the robot"},
     refused=dict.fromkeys(
         ("screw_thread_pitch", "thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
         Refusal("this kind of joint is not supported"),
@@ -118,14 +118,16 @@ _GEOMETRY = ElementRule(
         "sphere": ElementRule({}, {"radius": _text(LENGTH, least=1)}),
         "ellipsoid": ElementRule({}, {"radii": _text(LENGTHS, least=1)}),
         "mesh": ElementRule(
-            {}, {"uri": _text(NAME, least=1), "scale": _text(SCALE)}, listed={"submesh": "the whole mesh is drawn"}
+            {}, {"uri": _text(NAME, least=1), "scale": _text(SCALE)}, ignored={"submesh": "the whole mesh is drawn"}
         ),
     },
     least=1,
-    listed=dict.fromkeys(("plane", "cone", "heightmap", "polyline", "image", "empty"), "not drawn"),
+    ignored=dict.fromkeys(("plane", "cone", "heightmap", "polyline", "image", "empty"), "not drawn"),
 )
 _SKIN = {"pose": _POSES, "geometry": _GEOMETRY}
-_PAINT = ElementRule({}, {"diffuse": _text(_COLOUR), "ambient": _text(_COLOUR)}, listed={"script": "pictures show plain colours"})
+_PAINT = ElementRule(
+    {}, {"diffuse": _text(_COLOUR), "ambient": _text(_COLOUR)}, ignored={"script": "pictures show plain colours"}
+)
 _INERTIA = {f"i{entry}": _text(FACTOR) for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
 _INERTIAL = ElementRule(
     {},
@@ -176,7 +178,7 @@ _REASONS = {
 _WORLD_RULE = ElementRule(
     {"name": TEXT},
     {"model": _MODEL_RULE},
-    listed={"gravity": "set by chain_graph(..., gravity=...)"},
+    ignored={"gravity": "set by chain_graph(..., gravity=...)"},
     refused={
         "include": Refusal("other files are not read", (), "the model itself"),
         "joint": Refusal("joints outside a model are not read", ()),
@@ -210,19 +212,19 @@ def read_sdf(
     base, tip, floating, meshes, packages, limits : as in `read_urdf`. The root is the link "world", if a joint starts there.
     omit : elements and attributes, such as "static", to list in `ignored` instead of refusing them (E295).
 
-    The poses of model and link place the root. A link without <inertial> has a mass of 1 kg and moments of inertia of 1 kg m^2,
-    as SDF prescribes. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of
-    the links.
+    The poses of the model and of its root link place the tree. A link without <inertial> has a mass of 1 kg and moments of
+    inertia of 1 kg m^2, as SDF prescribes. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and
+    damping are fields of the links.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E299 for frames that the model lacks, or that form a cycle.
     """
     file = Path(path)
-    wanted = Selection(file, base, tip, floating, meshes, packages, limits)
+    selection = Selection(file, base, tip, floating, meshes, packages, limits)
     skipped = omitted(file, omit, _REFUSABLE)
     require_package("a robot from SDF", "lxml")
     root, slips = read_document(file, SDF)
-    checked = check(file, root, _SDF_GRAMMAR, drawn=str(meshes or ""), omit=skipped)
+    checked = check(file, root, _SDF_GRAMMAR, shape_kind=str(meshes or ""), omit=skipped)
     raise_if_any(file.name, checked.problems)
     models = [*checked.root.findall("model"), *checked.root.findall("world/model")]
     if len(models) != 1:
@@ -233,7 +235,7 @@ def read_sdf(
     links, joints = read.links(), read.joints()
     ignored = (*renamed_note(read.lines), *merged(read.notes), *checked.ignored)
     name = models[0].get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, read.base(), ignored=ignored, slips=slips), wanted)
+    return robot_of(RobotFile(file, name, links, joints, read.base(), ignored=ignored, slips=slips), selection)
 
 
 @dataclass(frozen=True, eq=False)
@@ -458,4 +460,4 @@ def _pose(element: Any) -> np.ndarray:
         x, y, z, w = np.array(numbers[3:]) / np.linalg.norm(numbers[3:])
         return pose(np.asarray(rotation([w, x, y, z]), dtype=float), numbers[:3])
     unit = np.pi / 180.0 if at.get("degrees") in ("1", "true") else 1.0
-    return pose(turned(*(unit * angle for angle in numbers[3:])), numbers[:3])
+    return pose(fixed_axis_rotation(*(unit * angle for angle in numbers[3:])), numbers[:3])

@@ -19,8 +19,6 @@ from screws.names import similar_names
 
 @dataclass(frozen=True, eq=False)
 class Skeleton:
-    """Links by name and the joints between them."""
-
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()
@@ -194,10 +192,10 @@ class SelectedTree:
 
 
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
-    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, select all links
-    below the base.
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them except beyond a tip; without tips,
+    select all links below the base.
 
-    Raises E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
+    Return None and problems E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
     problems: list[Problem] = []
     for what, link in (("base", base), *(("tip", tip) for tip in tips)):
@@ -282,7 +280,11 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
     if unsuitable:
         return None, [
             Problem(
-                "E528", f"{title}, but no {unsuitable[0].kind} joint can follow or lead", (), places, ("joints with one freedom",)
+                "E528",
+                f"{title}, but no {unsuitable[0].kind} joint can follow or lead",
+                (),
+                places,
+                ("joints with one degree of freedom",),
             )
         ]
     return Mimic(leader.child, joint.multiplier, joint.offset), []
@@ -316,7 +318,7 @@ def unused_fields(selected: SelectedTree, joints: Sequence[RobotJoint], limits: 
         ("effort limits", "kept in `effort_limits`; `limited_drive` keeps motors within them", lambda j: j.effort is not None),
         ("velocity limits", "kept in `speed_limits`; `limited_drive` keeps motors within them", lambda j: j.velocity is not None),
         ("friction of joints", "kept in `joints`; in a graph: bondgraph.Friction at a joint port", lambda j: j.friction),
-        ("position limits", "as requested, limits=False", lambda j: not limits and _has_range(entries[j.name])),
+        ("position limits", "ignored as requested: limits=False", lambda j: not limits and _has_range(entries[j.name])),
     )
     ignored = []
     for what, why, has_field in kinds:

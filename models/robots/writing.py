@@ -13,8 +13,8 @@ from screws.joints import free
 from screws.poses import inverse, pose
 
 ON_AXIS = 1e-12
-"""Distance from a frame to its joint's axis, relative to the link's distance from the base, up to which the frame counts as on
-the axis."""
+"""Distance from a frame to its joint's axis, relative to 1 m plus the frame's distance from the base, up to which the frame
+counts as on the axis."""
 
 FAR = 1e9
 """Limit of travel, effort and velocity where URDF requires a limit and the tree has none."""
@@ -24,7 +24,7 @@ def to_urdf(tree: Tree) -> str:
     """Return a tree as the content of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
 
     A joint has the name of the link that it moves. In URDF its axis passes through the origin of this link's frame; for a frame
-    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of travel, effort and
+    off the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of travel, effort and
     velocity that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
     Raises `ModelError` E344 with everything that URDF does not support: joints of other kinds, armature, springs, limits on one
@@ -41,7 +41,7 @@ def to_urdf(tree: Tree) -> str:
     for k, link in enumerate(tree.links):
         before = tree.links[tree.parents[k]] if tree.parents[k] >= 0 else None
         at = inverse(before.home) @ link.home if before else tree.base @ link.home
-        carrier, offset = before.name if before else root, _beside_axis(link)
+        carrier, offset = before.name if before else root, _offset_to_axis(link)
         if np.any(offset):
             ElementTree.SubElement(robot, "link", name=f"{link.name} axis")
             _joint(robot, link, carrier, f"{link.name} axis", at @ pose(np.eye(3), offset))
@@ -85,15 +85,15 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
         )
 
 
-def _beside_axis(link: Link) -> np.ndarray:
+def _offset_to_axis(link: Link) -> np.ndarray:
     """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame, or zero on the axis."""
     if _kind(link) not in ("revolute", "continuous"):
         return np.zeros(3)
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
     origin = link.home[:3, 3]
-    way = np.cross(omega, v) + omega * (omega @ origin) - origin
-    near = np.linalg.norm(way) <= ON_AXIS * (1.0 + np.linalg.norm(origin))
-    return np.zeros(3) if near else link.home[:3, :3].T @ way
+    to_axis = np.cross(omega, v) + omega * (omega @ origin) - origin
+    near = np.linalg.norm(to_axis) <= ON_AXIS * (1.0 + np.linalg.norm(origin))
+    return np.zeros(3) if near else link.home[:3, :3].T @ to_axis
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:

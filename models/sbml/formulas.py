@@ -13,7 +13,7 @@ from screws import scalars
 MOST_NODES = 100_000
 
 Tree = tuple[Any, ...]
-"""Formula: ("number", value), ("name", id), ("time",), or the name of an operation followed by its operands."""
+"""Formula: ("number", value), ("name", id), or the name of an operation followed by its operands."""
 
 
 def _power(base: Any, exponent: Any) -> Any:
@@ -50,22 +50,20 @@ ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "
 
 @dataclass(frozen=True)
 class Law:
-    """Formula of a file as a function of `names`."""
-
     tree: Tree
     names: tuple[str, ...]
 
     def __call__(self, *values: Any) -> Any:
-        return evaluated(self.tree, dict(zip(self.names, values, strict=True)))
+        return evaluate(self.tree, dict(zip(self.names, values, strict=True)))
 
 
-def evaluated(tree: Tree, values: Mapping[str, Any]) -> Any:
+def evaluate(tree: Tree, values: Mapping[str, Any]) -> Any:
     word, *operands = tree
     if word == "number":
         return operands[0]
     if word == "name":
         return values[operands[0]]
-    computed = [evaluated(each, values) for each in operands]
+    computed = [evaluate(each, values) for each in operands]
     if word == "piecewise":
         *pairs, last = computed if len(computed) % 2 else [*computed, 0.0]
         for value, condition in reversed(list(zip(pairs[::2], pairs[1::2], strict=True))):
@@ -90,7 +88,7 @@ def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyTyp
     return 1 + sum(nodes for nodes, _ in below), 1 + max((depth for _, depth in below), default=0)
 
 
-def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
+def substitute(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
     if tree[0] == "name":
         return arguments.get(tree[1], tree)
-    return tree if tree[0] == "number" else (tree[0], *(substituted(each, arguments) for each in tree[1:]))
+    return tree if tree[0] == "number" else (tree[0], *(substitute(each, arguments) for each in tree[1:]))

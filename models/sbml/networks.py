@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from screwbond.models.parts.reactions import Reaction, Stoichiometry
-from screwbond.models.sbml.formulas import Law, Tree, evaluated, names_in
+from screwbond.models.sbml.formulas import Law, Tree, evaluate, names_in
 from screwbond.models.sbml.reading import Conversion, Species, network_content
 
 from bondgraph import J0, J1, TF, Block, Ce, Graph, Re, Se
@@ -21,24 +21,25 @@ LARGEST = 5_000_000
 
 @dataclass(frozen=True)
 class SBMLNetwork:
-    """Network of a file: its graph, and the reason if it has no bonds."""
+    """Reaction network: its graph, whether this has bonds, and if not, why."""
 
     graph: Graph
     has_bonds: bool
     reason: str
-    """Reaction that is not reversible mass action, or the cycle without detailed balance, or "" if the network has bonds."""
+    """Reason for a network without bonds, such as a reaction that is not reversible mass action, or a cycle without detailed
+    balance; "" for a network with bonds."""
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     """Return the reaction network of an SBML file (extra `sbml`); its graph is called `name`, by default the model's name.
 
-    If all laws are reversible mass action with detailed balance, species are Ce and reactions Re: the amount of a species X is
-    `X.q`, and the energy ledger counts the free energy divided by R T. Otherwise the graph is one block "network" of rates, whose
-    states are the amounts, `network.X`, and `reason` states why.
+    If all laws are reversible mass action with detailed balance, reactions are Re and species Ce, or Se if their amount is fixed:
+    the amount of a species X is `X.q`, and the energy ledger counts the free energy divided by R T. Otherwise the graph is one
+    block "network" of rates, whose states are the amounts, `network.X`, and `reason` states why.
 
-    Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has entities, or is nested
-    too deeply; E651 for unsupported rules, events, delays and operations; E652 for unknown names and missing numbers.
-    `ExtraError` E416 if libsbml is missing.
+    Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has a document type or
+    entities, or is nested too deeply; E651 for unsupported content such as rules, events and delays; E652 for unknown names, and
+    for missing numbers, laws, species and reactions. Raises `ExtraError` E416 if libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).
     """
@@ -72,23 +73,25 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
     import sympy
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
-    if negative := [name for name, each in species.items() if not each.amount >= 0]:
-        return f'"{negative[0]}" starts below zero, where it has no potential'
+    for name, one in species.items():
+        if not one.amount >= 0:
+            fault = "starts below zero, where it has no potential" if one.amount < 0 else "has no initial amount"
+            return f'"{name}" {fault}'
     balanced = []
     for name, each in reactions.items():
         integers = all(count == int(count) for side in (each.reactants, each.products) for count in side.values())
         sides = [{s: int(n) for s, n in side.items()} for side in (each.reactants, each.products)]
-        held = {s: species[s].amount for s in species if species[s].held}
+        fixed = {s: species[s].amount for s in species if species[s].is_fixed}
         try:
-            poly = sympy.Poly(evaluated(each.rate, symbols), *symbols.values())
+            poly = sympy.Poly(evaluate(each.rate, symbols), *symbols.values())
             terms = {exponents: float(coefficient) for exponents, coefficient in poly.terms()}
         except (sympy.PolynomialError, sympy.CoercionFailed, TypeError, ValueError, ArithmeticError):
             return f'the rate of "{name}" is not a polynomial of amounts'
-        powers = [tuple(side.get(s, 0) if s not in held else 0 for s in species) for side in sides]
+        powers = [tuple(side.get(s, 0) if s not in fixed else 0 for s in species) for side in sides]
         forward, reverse = terms.pop(powers[0], 0.0), -terms.pop(powers[1], 0.0)
         if not integers or terms or not (forward > 0 and reverse > 0) or powers[0] == powers[1] or not all(sides):
             return f'the reaction "{name}" is not reversible mass action'
-        for s, amount in held.items():  # the law contains their amounts as numbers
+        for s, amount in fixed.items():  # the law contains their amounts as numbers
             if amount <= 0:
                 return f'"{s}" is held at zero'
             forward, reverse = forward / amount ** sides[0].get(s, 0), reverse / amount ** sides[1].get(s, 0)
@@ -102,7 +105,7 @@ def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, consta
     graph = Graph(name)
     nodes = {each: J0(f"{each} node", domain="chemical") for each in species}
     for each, one in species.items():
-        if one.held:
+        if one.is_fixed:
             graph.connect(Se(each, math.log(constants[each] * one.amount), domain="chemical"), nodes[each])
         else:
             graph.connect(Ce(each, constants[each], initial=one.amount), nodes[each])
@@ -135,7 +138,7 @@ def _rates(name: str, species: Mapping[str, Species], reactions: Mapping[str, Co
         for sign, side in ((-1.0, reaction.reactants), (1.0, reaction.products)):
             for s, count in side.items():
                 terms[s].append((sign * count, each))
-    free = {each: one.amount for each, one in species.items() if not one.held}
+    free = {each: one.amount for each, one in species.items() if not one.is_fixed}
     for each in free:
         tree: Tree = ("plus", *(("times", ("number", count), ("name", rate)) for count, rate in terms[each]), ("number", 0.0))
         names = tuple(dict.fromkeys(rate for _, rate in terms[each]))

@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluated, extent, names_in, substituted
+from screwbond.models.sbml.formulas import ARITIES, MOST_NODES, OPERATIONS, Tree, evaluate, extent, names_in, substitute
 
 from bondgraph.errors import ModelError, Place, refusal
 from bondgraph.output.extras import require_package
@@ -30,7 +30,7 @@ class Species:
     amount: float
     size: float
     as_amount: bool
-    held: bool
+    is_fixed: bool
     """True for an amount that reactions do not change."""
 
 
@@ -46,8 +46,6 @@ class Conversion:
 
 @dataclass(frozen=True)
 class NetworkContent:
-    """Network of a file: its name, its species and its reactions."""
-
     name: str
     species: Mapping[str, Species]
     reactions: Mapping[str, Conversion]
@@ -106,8 +104,12 @@ class _Reader:
             if not math.isnan(value):
                 self.values[item.getId()] = value
         species = {each.getId(): self._species(each) for each in _each(model, "Species")}
-        for each in _each(model, "InitialAssignment"):
-            self._assign(each, species)
+        self._assign(model, species)
+        for each in _each(model, "Species"):
+            one = species[each.getId()]
+            if not (one.is_fixed or math.isfinite(one.amount)):
+                title = f'the species "{each.getId()}" has no initial amount'
+                raise _error("E652", self.file, each.getLine(), title, "its initial amount or concentration")
         reactions = {each.getId(): self._reaction(each, species) for each in _each(model, "Reaction")}
         if not species or not reactions:
             raise _error("E652", self.file, model.getLine(), "the model has no species, or no reactions", "a reaction network")
@@ -142,24 +144,37 @@ class _Reader:
             raise _error(
                 "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not supported', "omit it"
             )
-        held = bool(item.getBoundaryCondition() or item.getConstant())
-        return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)
+        is_fixed = bool(item.getBoundaryCondition() or item.getConstant())
+        return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), is_fixed)
 
-    def _assign(self, item: Any, species: dict[str, Species]) -> None:
-        line, symbol = item.getLine(), item.getSymbol()
-        values = dict(self.values)
-        for name, each in species.items():
-            values[name] = each.amount if each.as_amount else each.amount / each.size
-        value = self._number(self.tree(item.getMath(), line), values, line)
-        if symbol in species:
-            old = species[symbol]
-            species[symbol] = Species(value if old.as_amount else value * old.size, old.size, old.as_amount, old.held)
-        elif symbol in self.values or symbol not in species:
-            self.values[symbol] = value
+    def _assign(self, model: Any, species: dict[str, Species]) -> None:
+        """Evaluate the initial assignments of species and parameters, each after those that its formula contains."""
+        parameters = {each.getId() for each in _each(model, "Parameter")}
+        trees, lines = dict[str, Tree](), dict[str, int]()
+        for item in _each(model, "InitialAssignment"):
+            symbol, line = item.getSymbol(), item.getLine()
+            if symbol not in species and symbol not in parameters:
+                title = f'the initial assignment of "{symbol}" is not supported'
+                raise _error("E651", self.file, line, title, "initial assignments of species and parameters only")
+            trees[symbol], lines[symbol] = self.tree(item.getMath(), line), line
+        while trees:
+            symbol = next((each for each, tree in trees.items() if trees.keys().isdisjoint(names_in(tree))), "")
+            if not symbol:
+                title = f"initial assignments define each other: {', '.join(trees)}"
+                raise _error("E652", self.file, lines[next(iter(trees))], title, "a number for one of them")
+            values = dict(self.values)
+            for name, each in species.items():
+                values[name] = each.amount if each.as_amount else each.amount / each.size
+            value = self._number(trees.pop(symbol), values, lines[symbol])
+            if symbol in species:
+                old = species[symbol]
+                species[symbol] = replace(old, amount=value if old.as_amount else value * old.size)
+            else:
+                self.values[symbol] = value
 
     def _number(self, tree: Tree, values: Mapping[str, float], line: int) -> float:
         try:
-            value = float(evaluated(tree, values))
+            value = float(evaluate(tree, values))
         except (KeyError, ArithmeticError, TypeError, ValueError) as error:
             raise _error(
                 "E652", self.file, line, f"a formula has no value: {error}", "a number for every name in the formula"
@@ -202,7 +217,9 @@ class _Reader:
         if name not in species:
             raise _error("E652", self.file, line, f'a kinetic law reads "{name}", which has no value', "a parameter of this name")
         one = species[name]
-        amount: Tree = ("number", one.amount) if one.held else tree
+        if one.is_fixed and not math.isfinite(one.amount):
+            raise _error("E652", self.file, line, f'a kinetic law reads "{name}", which has no value', "its initial amount")
+        amount: Tree = ("number", one.amount) if one.is_fixed else tree
         return amount if one.as_amount or one.size == 1.0 else ("divide", amount, ("number", one.size))
 
     def tree(self, node: Any, line: int, arguments: Mapping[str, Tree] = MappingProxyType({}), depth: int = 0) -> Tree:
@@ -227,7 +244,7 @@ class _Reader:
                 self.nodes += nodes
                 if self.nodes > MOST_NODES or deep > DEEPEST:
                     raise _error("E650", self.file, line, f'the function "{name}" grows without bound', "a smaller formula")
-                return substituted(body, dict(zip(names, below, strict=True)))
+                return substitute(body, dict(zip(names, below, strict=True)))
         word = _words().get(kind, name)
         if word not in OPERATIONS and word != "piecewise":
             raise _error(
@@ -246,8 +263,8 @@ class _Reader:
 
 
 def _each(parent: Any, word: str) -> list[Any]:
-    plural = {"Species": "Species"}.get(word, f"{word}s")
-    count = getattr(parent, f"getNum{plural}", lambda: 0)()
+    words = word if word == "Species" else f"{word}s"
+    count = getattr(parent, f"getNum{words}", lambda: 0)()
     return [getattr(parent, f"get{word}")(k) for k in range(count)]
 
 

@@ -63,7 +63,8 @@ def co_stiffness(K: Any) -> Any:
 
 
 def rotation_vector(q: Any) -> tuple[Any, Any]:
-    """Return (theta (3,), |q_w| / |q|) of a quaternion of any length and sign; |theta| <= pi jumps where |q_w| = 0."""
+    """Return the rotation vector theta (3,) and |q_w| / |q| of a quaternion of any length and sign; theta jumps at |theta| = pi,
+    where q_w = 0."""
     flip = where(less(q[0], 0.0), -1.0, 1.0)
     w = flip * q[0]
     s = q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
@@ -77,17 +78,17 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
 
 def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
     """Return `spring_energy` in LaTeX, with R, p, K_r, K_t and K_c, and definitions of all further symbols."""
-    turned = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
+    rotational = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
         form
     ]
-    formula = turned + r" + \tfrac14 p^T K_t\,p + \tfrac14 y^T K_t\,y"
+    formula = rotational + r" + \tfrac14 p^T K_t\,p + \tfrac14 y^T K_t\,y"
     return formula + (r" + \operatorname{tr}\left(G(K_c)\,R^T \tilde p\right)" if coupled else ""), *_letters(form, coupled)
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
     """Return `spring_wrench` in LaTeX, with the symbols of `energy_latex`, and definitions of all further symbols."""
-    turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
-    torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
+    rotational = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
+    torque, force = rotational + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
         torque, force = torque + r" + 2 \operatorname{as}(R^T \tilde p\,G(K_c))", force + r" - 2 \operatorname{as}(R^T G(K_c))"
     remarks = list(_letters(form, coupled))
@@ -115,8 +116,8 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
     R, p, y = _parts(x)
     total = 0.25 * (dot(p, times(K_t, p)) + dot(y, times(K_t, y)))
     if form == "trace":
-        turned = co_stiffness(K_r) @ (np.eye(3) - R)
-        total = total + turned[0, 0] + turned[1, 1] + turned[2, 2]
+        rotational = co_stiffness(K_r) @ (np.eye(3) - R)
+        total = total + rotational[0, 0] + rotational[1, 1] + rotational[2, 2]
     else:
         theta = rotation_vector(x[:4])[0]
         total = total + 0.5 * dot(theta, times(K_r, theta))
@@ -156,9 +157,9 @@ def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
     return array([share * q[1], share * q[2], share * q[3]])
 
 
-def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
+def _from_rotation_vector(K_r: Any, vector_and_cosine: tuple[Any, Any]) -> Any:
     """Return the torque J^-T K theta, with theta' = J^-1 omega, which is k theta for an isotropic spring."""
-    theta, cosine = turned
+    theta, cosine = vector_and_cosine
     torque = times(K_r, theta)
     if not np.ndim(K_r):
         return torque
@@ -207,7 +208,7 @@ TO_FRAME = Action(
 )
 
 
-def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
+def add_frame_transformer(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
     """Add the MTF that expresses T_0_a_b in the frame B fixed to body b, T_B_A_B; return it."""
     fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}", "frame b": "H_B^b"}
     to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
@@ -216,7 +217,10 @@ def into_frame(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
 
 
 def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> None:
-    """Connect a component to its bodies: half arrows b -> component -> a, and the poses as signals."""
+    """Connect a spring, damper or line force to its bodies: half arrows b -> part -> a, and the poses as signals.
+
+    Raises `ModelError` E488 for a part that is attached already, E591 if both bodies are the same.
+    """
     connect_bodies(graph, part, {"a": a, "b": b})
 
 

@@ -164,7 +164,8 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, on which the reaction acts.
 
     The state of its C is the vector, in world coordinates, m, from the origin of `centre` to the origin of `drawn`; its energy
-    is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.
+    is force * distance. `attach_central_gravity` connects the ports `drawn` and `centre` for the world twists of the bodies, and
+    the inputs `pose drawn` and `pose centre`.
     """
     graph = Graph(name).declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity, drawn, centre)")
     distance = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")

@@ -19,10 +19,10 @@ from screwbond.models.bodies import diagonal_if_possible
 from screwbond.models.connections import two_body_part
 from screwbond.models.springs.formulas import (
     FORMS,
+    add_frame_transformer,
     damping_matrix,
     energy_latex,
     frame,
-    into_frame,
     relative_pose,
     rotation_vector,
     spring_energy,
@@ -80,7 +80,7 @@ def spatial_spring(
     values = stiffness_blocks(name, stiffness, rotational, translational, coupling)
     A, B = frame(name, "frame_a", frame_a), frame(name, "frame_b", frame_b)
     graph, relative = two_body_part(name, "attach_between(graph, spring, a, b)")
-    to_B = into_frame(graph, relative, B)
+    to_B = add_frame_transformer(graph, relative, B)
     vector = form == "rotation vector" and bool(np.any(values["rotational"]))
     graph.add(_relative(A, B, vector))
     graph.connect(to_B, spring_of_signal(*_laws(form, "coupling" in values), values, "relative.H", 6, SCREW, "B"))
@@ -138,8 +138,8 @@ def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
 
 def _limit() -> Automaton:
     reason = 'a spring of the form "rotation vector" has turned by nearly pi, where its torque would jump'
-    turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
-    return Automaton("limit", ("regular",), "regular", (turned,))
+    transition = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
+    return Automaton("limit", ("regular",), "regular", (transition,))
 
 
 @in_units(damping="N m s/rad, N s; N s/rad, N s/m", rotational="N m s/rad", translational="N s/m", centre="m")
@@ -155,16 +155,16 @@ def spatial_damper(
     ----------
     damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
     rotational, translational : N m s and N s/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
-    centre : B in object coordinates of b: a position (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
-        rotation.
+    centre : B in object coordinates of b: a position (3,) in m, a pose (7,) or (4, 4). If `damping` has no coupling, a force
+        through its origin causes no rotation.
 
     Signals: `wrench` (6,) in B (the wrench on b is its negative); `world wrench`; `twist` T_B_A_B.
 
     Raises `ModelError` E493 for a damping that could supply power, E495 for an invalid frame.
     """
     D = damping_matrix(name, damping, rotational, translational)
-    graph, relative = two_body_part(name, "attach_between(graph, spring, a, b)")
-    to_B = into_frame(graph, relative, frame(name, "centre", centre))
+    graph, relative = two_body_part(name, "attach_between(graph, damper, a, b)")
+    to_B = add_frame_transformer(graph, relative, frame(name, "centre", centre))
     graph.connect(to_B, R("damper", diagonal_if_possible(D), domain=SCREW, frame="B"))
     graph.export("wrench", "damper.effort")
     graph.export("world wrench", "relative twist.effort")

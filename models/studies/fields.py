@@ -89,7 +89,10 @@ class Declared:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
         if self.many:
             return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
-        return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
+        if not self.integer:
+            return f"a {number}{unit}"
+        bounds = self.range()
+        return "a whole number" + (f" from {bounds}" if None not in (self.least, self.most) else f", {bounds}" if bounds else "")
 
     def range(self, more: str = "above") -> str:
         """Return words for the bounds, "above 0", "0 or more", "2 to 12", or "" without bounds."""
@@ -181,7 +184,7 @@ def check_record(
     Parameters
     ----------
     code : error code for a value that violates its declaration.
-    what : subject of the record; also the name of the model in the error, unless `name` is given.
+    what : subject of the record in messages; also the name of the model in the error, unless `name` is given.
     cross_check : function that returns contradictions between valid values.
     """
     for field, declared in declarations(record).items():

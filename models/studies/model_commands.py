@@ -42,7 +42,7 @@ class RunRequest:
 
 
 def read_saved(options: Namespace, load: Callable[[Path], Graph | Model] = load_model) -> RunRequest:
-    """Load and compile a model from a file. Raises `ModelError` E358 for a script, E359 for invalid changes; else the errors of
+    """Load and compile a model from a file. Raises `ModelError` E358 for a script, E359 for invalid changes, and the errors of
     `load` and `compile_model`."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
@@ -149,7 +149,7 @@ def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
     files = example_files(package)
     changed = [path.name for path in files if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
     if changed:
-        title = f"{printable_path(out)} contains your changed {', '.join(changed)}"
+        title = f"{printable_path(out)} contains examples that you changed: {', '.join(changed)}"
         raise FileError(Problem("E596", title, ("your changes are not overwritten",), (), ("another folder",)))
 
     def write(folder: Path) -> None:
@@ -178,8 +178,8 @@ EXAMPLES = Command("examples", "copy the example scripts into a folder", _argume
 def load_drawable(where: str) -> Drawable:
     """Load a graph from a file or module, which is executed: "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
-    After the colon is the name of the graph, by default "graph", or of a function without arguments that returns it. Raises
-    `ProblemError` E587 for a missing file, module or graph, E588 if the file fails.
+    The name after the colon, by default "graph", is that of the graph, or of a function without arguments that returns it. Raises
+    `ProblemError` E587 for a missing file, module or graph, E588 if the file or the function raises an error.
     """
     source, _, name = where.partition(":")
     names = _load_names(source)

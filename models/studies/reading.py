@@ -102,8 +102,10 @@ class JsonSection:
         return values
 
     def value(self, key: str, declared: Declared, before: Mapping[str, Any] | None = None) -> Any:
-        """Read the value of a key as declared, which is required unless it has a default; return nan, "" or () if it is missing
-        or invalid.
+        """Return the value of a key as declared: None for null where None is valid, and the default of a missing key that is not
+        required.
+
+        Other values are reported; numbers out of bounds are returned, all others replaced by nan, "" or a tuple.
 
         `before` : values of the fields before it.
         """

@@ -182,10 +182,10 @@ class Task:
         Parameters
         ----------
         only : files to write in addition to the summary, with or without suffixes; all by default; an unknown file raises E590.
-            Files of an earlier run are deleted, so that all files in a folder belong to one run.
         progress : show a bar on a terminal if writing takes longer than two seconds.
 
-        One line on stderr names missing requirements of pictures; all other files are written.
+        Files of an earlier run are deleted, so that all files in a folder belong to one run. One line on stderr names pictures
+        that are omitted and what they need; all other files are written.
         """
         names = select_names(self.names, only, out.name)
         files = {name: content for name, content in outcome.files.items() if name in names}
@@ -255,7 +255,7 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
-    """Return the first line of an overview, with the simulated time, and wall times in ms with `digits` decimals for the run."""
+    """Return the first line of an overview: the simulated time, and wall times in ms, with `digits` decimals for the run."""
     wall = summary["wall_time"]
     stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
     return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"

@@ -114,8 +114,9 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
 
 
 def unknown_argument(function: str, word: str, names: Iterable[str], law: str = "") -> CallError:
-    """Return the error of an unknown keyword; its cure is a similar keyword, else `law`, else to leave out the keyword."""
+    """Return the error of an unknown keyword with the keywords that are taken, or the `law`; its cure is a similar keyword, else
+    `law`, else to leave out the keyword."""
     near = similar_names(word, names := list(names), most=1)
-    listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
+    listed = "" if law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

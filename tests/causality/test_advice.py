@@ -185,3 +185,21 @@ def test_switches_that_cannot_start_so(domain: str) -> None:
     refused(start("on", 3.0), "E214", "a start in the other mode", "start values of the storages that agree with this mode")
     assert runs(start("off", 3.0))
     assert runs(start("on", 0.0))
+
+
+def test_a_source_drives_a_row_of_a_matrix_through_a_constraint() -> None:
+    """As the speed of a joint between bodies: the row gives the flow, so a source of flow needs a constraint."""
+
+    def driven(*parts: object) -> Graph:
+        graph, both, slide = Graph("driven"), J1("both", dimension=2), TF("slide", ratio=[1.0, 0.5])
+        graph.connect(both, I("masses", inertia=[1.0, 2.0])).connect(both, slide)
+        if not parts:
+            return graph.connect(Sf("speed", 3.0), slide.port("2"))
+        graph.connect(slide, node := J0("node")).connect(node, Sf("speed", 3.0))
+        return graph.connect(node, parts[0])
+
+    refused(driven(), "E203", 'Sf "speed" and Constraint("drive", holds="velocity", closing="smooth") at a new J0')
+    run = compile_model(driven(Constraint("drive", holds="velocity", closing="smooth")), backend="numpy").simulate(
+        9.0, progress=False
+    )
+    assert run.ok and run["slide.2.flow"][-1] == pytest.approx(3.0)

@@ -112,8 +112,20 @@ def test_the_expression_in_place_of_a_function_is_that_function(name):
         if name in ("pow", "power"):
             numbers = tuple(map(abs, numbers))
         expected = function(*numbers[:count])
-        scope = {**vars(scalars), "pi": math.pi, **dict(zip("xyz", numbers, strict=True))}
+        scope = {**vars(scalars), "math": math, **dict(zip("xyz", numbers, strict=True))}
         assert eval(EXPRESSIONS[name], scope) == pytest.approx(expected, rel=1e-14, abs=1e-14)  # noqa: S307
+
+
+CURES = {
+    "x * 180.0 / math.pi for degrees": lambda t: np.degrees(t),
+    "sign(x) * absolute(x) ** (1.0 / 3.0) for cbrt, from screws.scalars": lambda t: np.cbrt(t),
+}
+
+
+@pytest.mark.parametrize("cure", CURES)
+def test_only_an_expression_with_functions_names_their_module(cure):
+    _, cures = advice(lambda: loop(Se("u", CURES[cure], signals=["time"]), I("m", 1.0)))
+    assert cures == (cure,)
 
 
 def test_an_error_of_another_kind_accuses_no_function():

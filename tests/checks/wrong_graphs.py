@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Graph, I, R, Se, Transition
+from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Constraint, Graph, I, R, Se, Transition
 from tests.checks.small_graphs import Case, itself, loop, ports, rc, switched, twice_on, unfed, wired, with_automaton, with_part
 
 GRAPHS: list[Case] = [
@@ -62,6 +62,7 @@ GRAPHS: list[Case] = [
     ("E110", lambda: R("r", 1.0, effort=lambda f: f), ("given: resistance, effort",)),
     ("E110", lambda: I("i", inverse=lambda f: f), ("but no law to be inverted",)),
     ("E110", lambda: I("i", 2.0, signals=["time"]), ("cannot use signals",)),
+    ("E110", lambda: Constraint("rod", coordinates=["x.q"]), ('Constraint "rod" has coordinates, but no position', "lambda q")),
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),
     ("E112", lambda: twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),

@@ -40,7 +40,7 @@ NUMBERS: list[Case] = [
     (
         "E153",
         lambda: loop(I("m", 1.0), R("r", effort=lambda f: f * f, passive=True)),
-        ('R "r" is declared passive', "its power is -1e-18 W", "in the quadrants of positive power"),
+        ('R "r" is declared passive, but supplies power', "its power is -1e-18 W", "in the quadrants of positive power"),
     ),
     (
         "E153",

@@ -45,6 +45,11 @@ WRONG = {
         ("E317", "sampled_pid()", "leave out tracking_time="),
         lambda: signals.sampled_pid("c", "e.y", 1.0, period=0.1),
     ),
+    "a keyword of another tool": Wrong(
+        lambda: sb.rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0), orientation=(1, 0, 0, 0)),
+        ("E317", "orientation", "it takes name, mass", "quaternion"),
+        lambda: sb.rigid_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0), quaternion=(1, 0, 0, 0)),
+    ),
     "a torque with a point": Wrong(
         lambda: sb.torque("spin", (0, 0, 1), at=(0, 0, 1)),
         ("E317", "torque()", "leave out at="),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy.linalg import expm
+from screwbond.models import parts
 
 from bondgraph import J0, J1, TF, C, Diode, Element, Graph, I, ModelError, R, Se, Sf, compile_model, multiport
 
@@ -150,3 +151,19 @@ def test_each_winding_has_a_branch_of_its_own() -> None:
     decayed = expm(-np.linalg.solve(inductances, resistances))
     currents = (np.eye(2) - decayed) @ np.linalg.solve(resistances, [1.0, 0.0])
     assert final(graph, "r.flow", "load.flow") == pytest.approx([currents.sum(), -currents[1]], rel=1e-7)
+
+
+def test_a_part_with_two_ports_conducts_from_the_start_to_the_end() -> None:
+    """Heat flows between two bodies; a part may join a circuit and a shaft; a heat port is not an end of the part."""
+    graph, hot, cold = Graph("heat"), J0("hot"), J0("cold")
+    for node, start in ((hot, 350.0), (cold, 300.0)):
+        graph.connect(node, parts.thermal.heat_capacity(f"{node.name} body", c=100.0, T0=start))
+    graph.between(hot, cold, parts.thermal.conductance("wall", G=2.0))
+    assert final(graph, "wall.power", "hot.effort", t_end=10.0) == pytest.approx([100 * np.exp(-0.4), 325 + 25 * np.exp(-0.4)])
+    drive, circuit, shaft = Graph("drive"), J1("circuit"), J1("shaft", domain="rotation")
+    drive.connect(Se("supply", 1.0), circuit).between(circuit, shaft, parts.machines.dc_motor("motor", k=0.1, R_a=1.0, b=0.0))
+    assert final(drive.connect(shaft, I("load", 1e-3)), "shaft.flow", t_end=10.0) == pytest.approx([10.0])
+    graph, a, b = Graph("warm"), J0("a"), J0("b")
+    warm = R("warm", 2.0, heat=True)
+    graph.between(None, a, Se("u", 4.0)).between(a, b, warm).between(b, None, R("load", 2.0))
+    assert final(graph, "warm.flow") == pytest.approx([1.0])

@@ -27,7 +27,7 @@ from bondgraph import (
     signals,
 )
 from screws.scalars import sin
-from tests.inner.graph import nested
+from tests.inner.graph import subgraphs
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
@@ -100,8 +100,8 @@ def test_names_are_paths_in_the_users_words() -> None:
 
 def test_the_nested_graphs_of_a_graph() -> None:
     graph = chain()
-    assert list(nested(graph)) == ["train", "c"]
-    assert list(nested(nested(graph)["train"])) == ["a", "b"]
+    assert list(subgraphs(graph)) == ["train", "c"]
+    assert list(subgraphs(subgraphs(graph)["train"])) == ["a", "b"]
 
 
 def test_one_part_in_two_graphs_is_two_parts() -> None:

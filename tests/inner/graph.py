@@ -2,4 +2,4 @@
 
 # ruff: noqa: F401
 
-from bondgraph.graph.builder import nested
+from bondgraph.graph.builder import subgraphs

@@ -42,5 +42,5 @@ from screwbond.models.pictures.stage.posters import camera_of, force_bar
 from screwbond.models.pictures.stage.stage import Stage, ghost_samples
 from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, force_scale, rgb, save_image
 from screwbond.models.pictures.web import live
-from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsampled
+from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsample
 from screwbond.models.pictures.web.pages import DESKTOPS, contents

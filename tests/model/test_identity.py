@@ -66,7 +66,11 @@ def test_every_law_describes_itself(law: type[Law]) -> None:
     assert law in ASSEMBLE
     assert law.signals is not Law.signals
     if issubclass(law, Storing):
-        assert law.follows is not Storing.follows and law.ease is not Storing.ease and "gives" in law.__annotations__
+        assert (
+            law.follows is not Storing.follows
+            and law.dependence_order is not Storing.dependence_order
+            and "gives" in law.__annotations__
+        )
 
 
 def test_the_table_of_statements_knows_nothing_else() -> None:

@@ -268,6 +268,7 @@ REFUSED = {
     "duration": ("E470", lambda: hold(0.0, "long")),
     "one waypoint": ("E470", lambda: cubic_spline([1.0], jerk=1.0)),
     "nothing decides": ("E470", lambda: cubic_spline([0.0, 1.0])),
+    "lift of two axes": ("E470", lambda: pick_and_place((0, 0, 0), (1, 0, 0), (0.0, 1.0), jerk=1.0)),
     "negative limit": ("E470", lambda: cubic_spline([0.0, 1.0], jerk=-1.0)),
     "limits of two axes": ("E470", lambda: cubic_spline(walk(0), jerk=(1.0, 2.0))),
     "not finite": ("E470", lambda: Motion(np.array([0.0, 1.0]), np.array([[np.nan, 0.0]]))),

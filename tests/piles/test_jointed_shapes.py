@@ -79,6 +79,6 @@ def test_more_candidates_than_there_may_be():
     with pytest.warns(RunEndedWarning, match="E514"):
         ended = stepper(few, "full").simulate(0.1, step=0.01)
     assert ended.failure is not None and ended.failure.kind == "E514" and len(ended.t) == 1
-    assert ended.failure.time == 0.0 and "E514 there are 4 candidates" in str(ended.failure)
+    assert ended.failure.time == 0.0 and "E514 4 candidates for contact, more than max_contacts=3" in str(ended.failure)
     with pytest.raises(ModelError, match="E514"):
         stepper(few, "full").step(h=0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 import warnings
 
 import numpy as np
@@ -104,6 +105,8 @@ def test_pseudo_bonds_have_their_own_energy_unit():
     unit = units["heat",]
     assert run.program.layout["store.energy"].unit == unit and run.program.layout["spring.energy"].unit == "J"
     assert run.program.layout["wall.power"].unit == "K W" and unit in run.ledger.tables()
+    by_domain = run.ledger.tables().partition("domain by domain")[2].partition("element by element")[0]
+    assert re.findall(">(J|K W s)<", by_domain) == ["J", unit]
     alone = compile_model(beside(Graph("g"), "pseudo-bonds, 43 kJ")).simulate(3.0)
     assert alone.ok and alone.ledger.unit == unit and alone.ledger.stored[0] == pytest.approx(293.0**2 / 2)
 

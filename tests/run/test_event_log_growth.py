@@ -27,13 +27,13 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    rows, lay = [], EventHandler._lay_rows
+    rows, lay = [], EventHandler._use_log_rows
 
     def noted(self, log):
         lay(self, log)
         rows.append((self.table["reserve"], self.table["log_room"]))
 
-    monkeypatch.setattr(EventHandler, "_lay_rows", noted)
+    monkeypatch.setattr(EventHandler, "_use_log_rows", noted)
     return rows
 
 

@@ -176,12 +176,12 @@ def test_auto_takes_a_gpu_with_fast_doubles_for_many_runs(plug):
 def test_models_with_python_callbacks_are_refused(oscillator, plug, tmp_path):
     gpu = plug(StandIn())
     points = {"spring.stiffness": [20.0, 50.0]}
-    for given, why in (
-        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by your own function'),
-        ({"keep": {"a": last("spring.q")}, "executor": object()}, "executor= sends the runs"),
+    for given, why, cure in (
+        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by your own function', "measures"),
+        ({"keep": {"a": last("spring.q")}, "executor": object()}, "executor= sends the runs to other workers", "executor=None"),
     ):
         path = tmp_path / "runs.db"
-        with pytest.raises(RunError, match=rf"E289[\s\S]*{why}[\s\S]*try: device=None"):
+        with pytest.raises(RunError, match=rf"E289[\s\S]*{why}\n *try: {cure}[\s\S]*try: device=None"):
             sweep(oscillator, points, 1.0, store=path, device="cuda", **given)
         assert not path.exists() and not gpu.launched
     kept = sweep(oscillator, points, 1.0, keep={"mine": lambda result: 1.0}, device="auto")
@@ -191,11 +191,9 @@ def test_models_with_python_callbacks_are_refused(oscillator, plug, tmp_path):
 def test_refuses_more_results_than_the_memory_here(prepared, plug):
     plug(StandIn())
     p, x, m = starts(prepared, 1)
-    with pytest.raises(
-        RunError, match=r"E294 the memory of this machine is too small for 1000000000 [\s\S]*at most .* runs at a time"
-    ):
+    with pytest.raises(RunError, match=r"E294[\s\S]*too small for 1000000000 runs[\s\S]*at most .* runs at a time"):
         prepared.run_many(np.broadcast_to(p, (10**9, p.shape[1])), x, m, KEEP, device="cuda")
-    with pytest.raises(RunError, match=r"E294 .* 1000000000000 runs"):
+    with pytest.raises(RunError, match=r"E294.* for 1000000000000 runs"):
         prepared.gpu_launcher("cuda", 10**12, KEEP, is_stored=True)
     assert prepared.gpu_launcher("cuda", 10**6, KEEP, is_stored=True)
 

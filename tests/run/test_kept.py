@@ -204,8 +204,8 @@ def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
         taking, run = sizes[-1]
         assert sum(taken) == count
         pages.append(len(turned))
-        rows, staying = run.samples.rows.nbytes + run.samples.modes.nbytes, sum(len(part[0]) for part in taking._stays)
-        found.append((rows, staying, taking.account._rows.nbytes <= 8 * 8 * (energy_account.MAX_SAMPLES + 2)))
+        rows, kept_rows = run.samples.rows.nbytes + run.samples.modes.nbytes, sum(len(part[0]) for part in taking._kept)
+        found.append((rows, kept_rows, taking.account._rows.nbytes <= 8 * 8 * (energy_account.MAX_SAMPLES + 2)))
     assert found == [found[0]] * 3 and found[0][0] <= 8 * 3000 and found[0][2]
     assert pages[0] < pages[1] < pages[2]
 

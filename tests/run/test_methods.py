@@ -11,7 +11,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, simulate, warming
 from bondgraph.errors import RunEndedWarning, RunError
-from bondgraph.methods import AUTO, METHODS, RETIRED, MethodEntry, help_text, names, page_table, retired
+from bondgraph.methods import AUTO, METHODS, RETIRED, MethodEntry, help_text, migrated_settings, names, page_table
 from bondgraph.run_arguments import SETTINGS
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
@@ -51,8 +51,10 @@ def test_help_messages_and_warm_follow_from_the_table():
 def test_methods_of_earlier_versions_have_one_that_takes_their_place():
     assert set(RETIRED.values()) <= METHODS.keys() and not RETIRED.keys() & {AUTO, *METHODS}
     stored = {"method": "Radau", "solver": "scipy", "iteration": "newton", "rtol": 1e-6}
-    assert retired(stored) == {"method": "rodas5p", "rtol": 1e-6}
-    assert retired({"method": "dop853"}) == {"method": "dop853"} and retired({"samples": 0.1}) == {"samples": 0.1}
+    assert migrated_settings(stored) == {"method": "rodas5p", "rtol": 1e-6}
+    assert migrated_settings({"method": "dop853"}) == {"method": "dop853"} and migrated_settings({"samples": 0.1}) == {
+        "samples": 0.1
+    }
 
 
 @pytest.mark.parametrize("method", OFFERED)

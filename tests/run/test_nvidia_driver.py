@@ -91,7 +91,7 @@ def use(device):
             {"cuInit": RuntimeError('"cuda" is a driver library and can only be found')},
         ),
         ("E287", "cuInit returned CUDA_ERROR_NO_DEVICE", {"cuInit": Result.CUDA_ERROR_NO_DEVICE}),
-        ("E287", "there is none", {"gpus": 0}),
+        ("E287", "available: none", {"gpus": 0}),
         ("E288", "cuInit returned CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", {"cuInit": Result.CUDA_ERROR_SYSTEM_DRIVER_MISMATCH}),
         ("E288", "not found", {"cuDevicePrimaryCtxRetain": RuntimeError('Function "cuDevicePrimaryCtxRetain" not found')}),
         ("E288", "UNSUPPORTED_PTX_VERSION", {"cuModuleLoadData": Result.CUDA_ERROR_UNSUPPORTED_PTX_VERSION}),
@@ -111,7 +111,7 @@ def test_every_fault_has_its_code(code, says, fails):
 
 
 def test_a_number_beyond_the_gpus_lists_those_that_are_there():
-    with pytest.raises(RunError, match=r'E287 there is no GPU "cuda:2"\n  there are 2: "cuda:0", "cuda:1"'):
+    with pytest.raises(RunError, match=r'E287 there is no GPU "cuda:2"\n  available: "cuda:0", "cuda:1"'):
         NvidiaDevice(2, Driver(gpus=2))
 
 

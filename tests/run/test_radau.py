@@ -24,7 +24,7 @@ run = functools.partial(simulate, method="radau5", progress=False)
 
 
 def matrix() -> np.ndarray:
-    rows = quadrature.along(radau.NODES)
+    rows = quadrature.lagrange_integrals(radau.NODES)
     return np.array([[sum(term * node ** (k + 1) for k, term in enumerate(row)) for row in rows] for node in radau.NODES])
 
 
@@ -52,7 +52,7 @@ def test_error_estimates_have_order_3_and_the_dense_output_4():
     for degree in range(5):
         z = matrix() @ nodes**degree
         start = 1.0 if degree == 0 else 0.0
-        estimate = (start + error @ z) * radau.REACH
+        estimate = (start + error @ z) * radau.REAL_GAMMA
         values = np.array([start, *(nodes**degree)])
         assert np.array(radau.RULE.error) @ values == pytest.approx(estimate, abs=1e-14)
         assert (abs(estimate) < 1e-14) == (degree < 3)

@@ -188,7 +188,7 @@ def test_only_unexplained_energy_raises_a_concern(alone):
 def test_a_loop_that_is_lost_at_a_sample_is_found(alone, monkeypatch):
     prepared = compiled_case("a loop").prepare_run(1.0, samples=0.1, progress=False)
     monkeypatch.setattr("bondgraph.run.batch.tables.NEWTON_ROUNDING", 0.0)
-    monkeypatch.setattr("bondgraph.run.batch.tables.FAR", 0.0)
+    monkeypatch.setattr("bondgraph.run.batch.tables.RTOL_FACTOR", 0.0)
     assert prepared.run_many(*prepared.start_values_many(), threads=1).ok.all() and alone == [0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from ast import literal_eval
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -233,6 +234,8 @@ def test_statistics():
     assert statistics.solver == "machine code" and statistics.rates > statistics.steps > 0
     assert 0.0 < statistics.integration_time < statistics.wall_time
     assert statistics.time_per_rate == statistics.integration_time / statistics.rates
+    counted = replace(statistics, quadratic_programs=3)
+    assert (counted + counted).quadratic_programs == 6 and (counted + counted).steps == 2 * statistics.steps
 
 
 def test_runs_share_a_program_in_threads():
@@ -318,6 +321,14 @@ def test_a_peak_is_a_value_that_the_signal_has():
     assert roof[1] <= 0.0
     smooth = peaked(lambda t: s.sin(t))
     assert smooth == (pytest.approx(np.pi / 2.0, abs=1e-3), pytest.approx(1.0, abs=1e-4))
+
+
+@pytest.mark.parametrize("name", ["stiffness", "offsets", "pair"])
+def test_parameters_and_arrays_have_no_peak(name):
+    slots = {"stiffness": Slot("p", 0), "offsets": Slot("p", 0, (2,)), "pair": Slot("out", 0, (2,))}
+    made = program(lambda t, x, p, m: [1.0], (1, 2, 0), outputs=lambda t, x, p, m: [t, t], slots=slots)
+    with pytest.raises(ValueError, match=f'"{name}" is not a scalar over time'):
+        simulate(made, [0.0], [7.0, 8.0], [], 1.0, samples=0.25).peak(name)
 
 
 def test_a_peak_at_an_event_is_recorded_there():

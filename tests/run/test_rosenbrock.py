@@ -85,7 +85,8 @@ def test_rule_of_the_powers():
     assert abs(np.array(rule.error) @ nodes**4) > 1e-3
     for theta in (0.3, 1.0):
         inside = [
-            sum(term * theta ** (k + 1) for k, term in enumerate(terms)) for terms in quadrature.along(quadrature.LOBATTO.nodes)
+            sum(term * theta ** (k + 1) for k, term in enumerate(terms))
+            for terms in quadrature.lagrange_integrals(quadrature.LOBATTO.nodes)
         ]
         for degree in range(5):
             assert abs(inside @ nodes**degree - theta ** (degree + 1) / (degree + 1)) < 1e-14

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from screwbond.models import attach_force, force, rigid_body
 
 from bondgraph import J0, J1, C, Diode, Friction, Graph, I, ModelError, R, Se, compile_model
 from screws.scalars import sin
@@ -246,14 +247,29 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")
         graph.connect(mass, I(f"{name} m", 2.0))
-        for k, force in enumerate(forces):
-            graph.connect(Se(f"{name} F{k}", force), mass)
+        for k, push in enumerate(forces):
+            graph.connect(Se(f"{name} F{k}", push), mass)
         if name != "free":
             graph.connect(mass, Friction(f"{name} f", 1.0))
     run = run_of(compile_model(graph), 10.0)
     assert run.ok and run.statistics.steps < 300
     assert np.abs(run["held m.p"]).max() < 1e-15 and np.abs(run["free m.p"]).max() < 1e-14
     assert run["slips m.p"][-1] == pytest.approx(5.0, rel=1e-9)
+
+
+def test_a_body_that_a_symmetry_keeps_level_is_not_slowed_by_rounding():
+    """Equal forces at four rotors lift a level body; its tilt, and the couplings of its height to this tilt, are rounding."""
+    graph, mass = Graph("quadrotor"), 0.8
+    body = rigid_body("body", mass=mass, inertia=(6e-3, 6e-3, 1e-2), gravity=(0, 0, -9.81))
+    for k, place in enumerate(((0.2, 0, 0), (0, 0.2, 0), (-0.2, 0, 0), (0, -0.2, 0))):
+        lift = lambda pose, twist: [0.0, 0.0, mass * 9.81 / 4 + 2.0 * (1.0 - pose[6]) - 1.5 * twist[5]]  # noqa: E731
+        attach_force(graph, force(f"rotor {k}", lift, at=place, axes="body", signals=["body.pose", "body.twist"]), body)
+    run = run_of(compile_model(graph), 3.0)
+    assert run.ok and run.statistics.steps < 300 and run.statistics.rounding.steps == 0
+    slow, fast = np.roots([mass, 6.0, 8.0])[::-1]
+    height = 1.0 + (fast * np.exp(slow * run.t) - slow * np.exp(fast * run.t)) / (slow - fast)
+    assert run["body.pose"][:, 6] == pytest.approx(height, abs=1e-7)
+    assert np.abs(run["body.pose"][:, [1, 2, 3, 4, 5]]).max() < 1e-13
 
 
 def test_a_run_in_which_nothing_happens_is_not_in_doubt():

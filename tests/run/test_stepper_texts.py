@@ -129,7 +129,7 @@ METHODS_IN_MACHINE_CODE = [
     (rodas5p.RODAS5P, rodas5p.machine_code),
     (radau5.RADAU5, radau5.machine_code),
 ]
-CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
+CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "limited_by_stability": "ddd"}
 """Functions that touch no array, with the kinds of the arguments after the table."""
 
 

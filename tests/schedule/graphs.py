@@ -7,7 +7,7 @@ import numpy as np
 from bondgraph import J0, J1, X1, Automaton, C, Graph, I, R, Se, Sf, Transition
 from tests.inner.assembly import System
 from tests.inner.emit import Kernel, numpy_kernel
-from tests.inner.schedule import jacobian_in_loops, kernels_in_loops, scheduled
+from tests.inner.schedule import jacobian_in_loops, kernels_in_loops, schedule_routines
 from tests.inner.tape import Alternatives
 from tests.inner.tracing import trace
 
@@ -63,7 +63,7 @@ def dense(pattern: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> np.ndar
 
 
 def in_loops(system: System, machine_code: bool = False) -> tuple[dict[str, Kernel], tuple[np.ndarray, np.ndarray]]:
-    made, _, differentiate = scheduled(system)
+    made, _, differentiate = schedule_routines(system)
     jacobian, pattern = differentiate()
     own = {} if jacobian is None else {"jacobian": jacobian_in_loops(jacobian, machine_code)}
     return kernels_in_loops(made, machine_code) | own, pattern

@@ -13,7 +13,7 @@ from tests.inner.assembly import System, assemble
 from tests.inner.causality import Causality, assign_causality
 from tests.inner.compile import equations
 from tests.inner.model import Element, Model, PortRef
-from tests.inner.schedule import instances, lazy_system, numbered, system_of_instances
+from tests.inner.schedule import instances, lazy_system, number_statements, system_of_instances
 from tests.inner.tracing import output_names
 from tests.schedule.graphs import chain
 
@@ -59,7 +59,7 @@ def assert_the_same(model: Model) -> bool:
     found = system_of_instances(model, causality)
     if found is None:
         return False
-    own, table, wanted = *found, numbered(system)
+    own, table, wanted = *found, number_statements(system)
     assert (table.args, table.outs, table.formulas) == (wanted.args, wanted.outs, wanted.formulas)
     assert (table.shapes, table.producer, table.book) == (wanted.shapes, wanted.producer, wanted.book)
     assert [op.name for op in table.ops] == [op.name for op in wanted.ops]

@@ -11,7 +11,7 @@ from bondgraph import Graph, compile_model, equations
 from screws.surfaces import plane, sphere
 from tests.inner.emit import DeferredKernel
 from tests.inner.run import EventHandler
-from tests.inner.schedule import kernels_in_loops, numpy_kernel, scheduled, shared_kernels, shared_text
+from tests.inner.schedule import kernels_in_loops, numpy_kernel, schedule_routines, shared_kernels, shared_text
 from tests.schedule.graphs import blocks, bouncing
 
 
@@ -28,7 +28,7 @@ def dropped(count: int) -> Graph:
 
 def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
     system = equations(dropped(3).freeze())
-    made, _, _ = scheduled(system)
+    made, _, _ = schedule_routines(system)
     schedules = made.build_jumps()
     assert len(schedules) == 9, "for each contact, separation and both changes of chart"
     kernels, random = shared_kernels(schedules), np.random.default_rng(1)
@@ -50,7 +50,7 @@ def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
 
 def test_resets_that_are_alike_are_one_text():
     def forms(count: int) -> tuple[int, int]:
-        made, _, _ = scheduled(equations(dropped(count).freeze()))
+        made, _, _ = schedule_routines(equations(dropped(count).freeze()))
         text, _, _ = shared_text(made.build_jumps())
         return len(set(re.findall(r"define internal void @(alike\.form\d+)", text))), len(made.jumps)
 
@@ -59,7 +59,7 @@ def test_resets_that_are_alike_are_one_text():
 
 def test_all_resets_are_there_with_the_first():
     system = equations(bouncing(20).freeze())
-    kernels = kernels_in_loops(scheduled(system)[0], True)
+    kernels = kernels_in_loops(schedule_routines(system)[0], True)
     resets = [kernel for name, kernel in kernels.items() if name.startswith("reset_")]
     assert len(resets) == 20 and not any(kernel.is_made for kernel in resets)
     assert all(isinstance(kernel, DeferredKernel) and kernel.n_out == 60 for kernel in resets)
@@ -77,4 +77,4 @@ def test_python_compiles_once_for_all_events_of_a_large_model_and_settles_none(m
 
 
 def test_small_models_know_the_time_as_large_ones_do():
-    assert scheduled(equations(bouncing(2).freeze()))[0].autonomous
+    assert schedule_routines(equations(bouncing(2).freeze()))[0].autonomous

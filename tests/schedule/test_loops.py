@@ -17,7 +17,7 @@ from examples import rolling_eggs
 from screws.surfaces import plane, sphere
 from tests.inner.assembly import System
 from tests.inner.emit import KernelError, text
-from tests.inner.schedule import KernelCache, group_values, is_large, kernels_text, numbered, scheduled
+from tests.inner.schedule import KernelCache, group_values, is_large, kernels_text, number_statements, schedule_routines
 from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, in_loops
 
 
@@ -73,7 +73,7 @@ def crossed(count: int) -> Graph:
 def test_places_that_are_counted_down_never_claim_to_lie_before_their_block(quick: bool) -> None:
     """For LLVM, an address marked "inbounds" that is out of bounds has no value."""
     system = equations(crossed(40).freeze())
-    made, _, _ = scheduled(system)
+    made, _, _ = schedule_routines(system)
     module = kernels_text([made.schedules["rates"](), made.schedules["prepare"]()], quick)
     lines = [line for line in module.splitlines() if "getelementptr" in line and ".by-" in line]
     assert lines and not any("inbounds" in line for line in lines)
@@ -124,7 +124,7 @@ def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monke
 def test_count_of_loops_does_not_grow_with_the_chain() -> None:
     counts = []
     for sections in (20, 200):
-        made, _, differentiate = scheduled(equations(chain(sections).freeze()))
+        made, _, differentiate = schedule_routines(equations(chain(sections).freeze()))
         jacobian, _ = differentiate()
         assert jacobian is not None
         counts.append({name: len(make().loops) for name, make in made.schedules.items()} | {"jacobian": len(jacobian.loops)})
@@ -132,7 +132,7 @@ def test_count_of_loops_does_not_grow_with_the_chain() -> None:
 
 
 def test_the_right_hand_side_of_a_chain_needs_no_index_tables() -> None:
-    made, _, _ = scheduled(equations(chain(50).freeze()))
+    made, _, _ = schedule_routines(equations(chain(50).freeze()))
     assert not len(made.schedules["rates"]().tables)
 
 
@@ -209,7 +209,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
             ball = rigid_body(f"ball {k}", mass=0.1 + k, inertia=(1e-4,) * 3, position=at, surface=sphere(0.05))
             graph.add(ball)
             attach_contact(graph, contact(f"touch {k}", floor, ball, normal_stiffness=1e4 + k, normal_damping=5.0))
-        made, _, differentiate = scheduled(equations(graph.freeze()))
+        made, _, differentiate = schedule_routines(equations(graph.freeze()))
         jacobian, _ = differentiate()
         assert jacobian is not None
         routines = (made.schedules["rates"](), made.schedules["guards"](), jacobian)
@@ -220,7 +220,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 def test_routines_share_copies_of_passed_values():
     system = equations(chain(3).freeze())
-    table = numbered(system)
+    table = number_statements(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)
     first = group_values(shop, [*states, states[0]])
     count = len(table.args)

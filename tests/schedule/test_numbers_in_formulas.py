@@ -5,7 +5,7 @@ import pytest
 
 from bondgraph import J0, J1, C, Graph, I, Op, R, Se, Sf, compile_model
 from screws.scalars import sin, tanh
-from tests.inner.schedule import MIN_REPETITION, MIN_STATEMENTS, kernels, loops_are_better, scheduled
+from tests.inner.schedule import MIN_REPETITION, MIN_STATEMENTS, kernels, loops_are_better, schedule_routines
 
 SECTIONS = 150
 
@@ -51,7 +51,7 @@ def test_rates_are_those_by_hand(backend):
 
 def test_many_formulas_are_few_kernels_in_every_routine():
     def kinds(sections):
-        made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
+        made, _, differentiate = schedule_routines(compile_model(driven(sections), backend="numpy").system)
         schedules = [made.schedules[name]() for name in ("prepare", "rates", "powers", "outputs")]
         jacobian, _ = differentiate()
         return [len({loop.kind for loop in schedule.loops}) for schedule in (*schedules, jacobian)]

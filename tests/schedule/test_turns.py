@@ -15,14 +15,14 @@ from tests.inner.schedule import (
     KernelLoop,
     Kind,
     Schedule,
-    fused,
+    fuse_loops,
     kernels_text,
     loop_blocking,
     machine_code_kernels,
     machine_kernels,
     numpy_kernel,
-    scheduled,
-    tiled,
+    schedule_routines,
+    tile_loops,
 )
 from tests.inner.tape import Routine, Tape, listing
 from tests.inner.tape import opcodes as op
@@ -89,9 +89,9 @@ def test_random_loops_agree_with_sequential_evaluation(short: None, quick: bool)
     kernels = machine_kernels(made, quick)
     together, dropped = 0, 0
     for schedule in made:
-        given = tiled(schedule.loops)
+        given = tile_loops(schedule.loops)
         for number, group in enumerate(given):
-            one = fused(group, [loop for later in given[number + 1 :] for loop in later.loops])
+            one = fuse_loops(group, [loop for later in given[number + 1 :] for loop in later.loops])
             together += len(group.loops) > 1
             dropped += one is not None and len(one.dropped) > 0
         x = np.random.default_rng(1).normal(size=300)
@@ -103,10 +103,10 @@ def test_random_loops_agree_with_sequential_evaluation(short: None, quick: bool)
 @pytest.mark.parametrize("graph", [chain(60), chain(60, cubic=True), plate(225)], ids=["chain", "cubic chain", "plate"])
 def test_models_give_the_same(short: None, graph: Graph) -> None:
     system = equations(graph.freeze())
-    made, _, _ = scheduled(system)
+    made, _, _ = schedule_routines(system)
     schedules = [make() for name, make in made.schedules.items() if name not in ("prepare", "outputs")]
     kernels = machine_kernels(schedules)
-    assert any(len(group.loops) > 1 for schedule in schedules for group in tiled(schedule.loops))
+    assert any(len(group.loops) > 1 for schedule in schedules for group in tile_loops(schedule.loops))
     rng = np.random.default_rng(2)
     for schedule in schedules:
         given = [rng.uniform(0.5, 1.5, n) for n in schedule.sizes]
@@ -114,10 +114,10 @@ def test_models_give_the_same(short: None, graph: Graph) -> None:
 
 
 def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> None:
-    made, _, _ = scheduled(equations(chain(60).freeze()))
+    made, _, _ = schedule_routines(equations(chain(60).freeze()))
     rates = made.schedules["rates"]()
-    group = max(tiled(rates.loops), key=lambda group: len(group.loops))
-    found = fused(group, [])
+    group = max(tile_loops(rates.loops), key=lambda group: len(group.loops))
+    found = fuse_loops(group, [])
     assert found is not None and len(group.loops) == 3 and list(group.lags) == sorted(group.lags, reverse=True)
     assert len(found.dropped) == 2 and max(found.carried.values()) <= loop_blocking.MAX_CARRIED_ROUNDS
 
@@ -129,7 +129,7 @@ def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pyt
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "skylake-avx512")
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: features)
-    made, _, _ = scheduled(equations(chain(600).freeze()))
+    made, _, _ = schedule_routines(equations(chain(600).freeze()))
     text = kernels_text([made.schedules["rates"]()])
 
     def assembly() -> str:

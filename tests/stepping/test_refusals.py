@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 import pytest
-from screwbond.models import planar_contact
+from screwbond.models import planar_body, planar_contact
 
-from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
+from bondgraph import GY, J0, J1, C, Constraint, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, Switch
 from bondgraph.stepping import Stepper, stepper
 from screws.scalars import sqrt
 from tests.inner.model import Automaton
@@ -42,6 +42,15 @@ def crossing() -> Graph:
         else:
             graph.connect(wall, touch.port("normal")).connect(touch.port("normal"), x)
     return graph
+
+
+def pulled() -> Graph:
+    """Body that a constraint ties to a command towards a wall, which moves at it with the same speed."""
+    graph, x, tie, wall = Graph("pulled"), *(J1(name, domain="translation") for name in ("x", "tie", "wall"))
+    between, touch = J0("between", domain="translation"), planar_contact("at wall", gap=0.01)
+    graph.connect(x, I("body", 1.0)).connect(x, between).connect(between, tie).connect(tie, Constraint("rod"))
+    graph.connect(Sf("command", 0.1), between).connect(Sf("wall drive", 0.1), wall)
+    return graph.connect(x, touch.port("normal")).connect(touch.port("normal"), wall)
 
 
 def motor() -> Graph:
@@ -80,6 +89,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E502", lambda: stepper(warm(), inertia="full")),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
+    ("E150", lambda: planar_body("block", mass=1.0, place=(0.0, 1.0, 0.5))),
 ]
 
 
@@ -115,6 +125,14 @@ def test_walls_that_move_into_each_other() -> None:
     assert result.failure is not None and result.t[-1] == pytest.approx(0.1)
     said = str(result.failure)
     assert "E510" in said and '"at left wall" and "at right wall" contradict each other' in said
+
+
+def test_the_overlap_with_a_constraint_adds_both_motions() -> None:
+    """Body and wall approach by 0.2 m/s and touch at 0.05 s."""
+    result = ended(stepper(pulled()))
+    assert result.failure is not None and result.t[-1] == pytest.approx(0.05)
+    said = str(result.failure)
+    assert "E510" in said and "total overlap is 0.01 m" in said
 
 
 def test_an_unsupported_push_is_reported() -> None:

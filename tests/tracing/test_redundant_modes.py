@@ -6,7 +6,23 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from bondgraph import IC, J0, J1, Automaton, Constraint, Friction, Graph, ModelError, R, Sf, Switch, Transition, compile_model
+from bondgraph import (
+    IC,
+    J0,
+    J1,
+    TF,
+    Automaton,
+    Constraint,
+    Friction,
+    Graph,
+    I,
+    ModelError,
+    R,
+    Sf,
+    Switch,
+    Transition,
+    compile_model,
+)
 from screws.scalars import asin, sin, where
 
 A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
@@ -24,12 +40,13 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
     return graph, at
 
 
-def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0):
-    """Return the position and velocity of a at `end`, found by SciPy; `dry` are friction limits, `stop` is (position,
-    restitution)."""
+def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0, more=0.0):
+    """Return the position and velocity of a at `end`, found by SciPy, with friction limits `dry` at a and b and a `stop`
+    (position, restitution); `more` is added to the mass of b."""
+    b_mass = B + more
 
     def rate(_, y):
-        inertia, slope = A + B * np.cos(y[0]) ** 2, -2.0 * B * np.cos(y[0]) * np.sin(y[0])
+        inertia, slope = A + b_mass * np.cos(y[0]) ** 2, -2.0 * b_mass * np.cos(y[0]) * np.sin(y[0])
         load = dry[0] * np.sign(y[1]) + dry[1] * abs(np.cos(y[0])) * np.sign(y[1]) + viscous(y[1])
         return [y[1], -(load + 0.5 * slope * y[1] ** 2) / inertia]
 
@@ -67,6 +84,12 @@ def locked(element):
     return add
 
 
+def geared(graph, at):
+    """Add a flywheel, a dependent storage, behind a gear at b."""
+    gear, shaft = TF("gear", 20.0), J1("shaft")
+    graph.connect(at["b"], gear).connect(gear, shaft).connect(shaft, I("flywheel", 1e-3))
+
+
 def leaky(f):
     return where(f < 0.0, 5.0 * f, 0.8 * f)
 
@@ -78,6 +101,7 @@ CASES = {
     "stop": (stopped, {"stop": (0.6, 0.5)}),
     "lock": (locked(lambda: Constraint("latch", holds="velocity", automaton="lock", active=["on"])), None),
     "switch": (locked(lambda: Switch("latch", automaton="lock", closed=["off"])), None),
+    "flywheel": (geared, {"more": 20.0**2 * 1e-3}),
     "one-way resistance": (lambda g, at: g.connect(at["a"], R("leak", effort=leaky)), {"viscous": lambda f: 0.8 * f}),
 }
 

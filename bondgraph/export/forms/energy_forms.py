@@ -102,7 +102,7 @@ def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
             raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy")
-        if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.owns_bias:
+        if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.has_user_bias:
             raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`")
     return mechanics_of(compiled, numbers)
 

@@ -197,9 +197,9 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 def raise_resting(w: Control) -> None:
     """Raise the scales of states at rest until the tolerance allows an error of `TOLERATED` times the terms that cancel in their
     rates, so that rounding errors do not limit the steps. States that drive a moving state keep their scales, because their last
-    digits matter."""
+    digits matter, unless the coupling itself is rounding error, as where a symmetry forbids it."""
     part = smaller(1.0, TOLERATED / w.rtol)
-    n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
+    n, size, scale, counts, structure, values = w.n, w.size, w.scale, w.later, w.pattern.structure, w.values
     for i in range(n):
         counts[i] = 0.0
         if w.has_moved[i] == 1.0 or w.terms[i] == 0.0 or w.terms[i] * NOTHING < size[i]:
@@ -208,8 +208,10 @@ def raise_resting(w: Control) -> None:
     while spreads:
         spreads = False
         for k in range(structure.couplings):
-            if counts[structure.rows[k]] == 1.0 and counts[structure.columns[k]] == 0.0:
-                counts[structure.columns[k]] = 1.0
+            row, column = structure.rows[k], structure.columns[k]
+            matters = values[k] * w.longest * w.terms[column] > larger(size[row], scale[row]) * NOTHING
+            if matters and counts[row] == 1.0 and counts[column] == 0.0:
+                counts[column] = 1.0
                 spreads = True
     for i in range(n):
         if counts[i] == 0.0:

@@ -91,7 +91,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
         space.handler.ready()
         space.handler.trim_log()
         tables["events"] = space.handler.table
-        names |= dict.fromkeys(space.handler.callbacks, stop_unanswered.__name__)
+        names |= dict.fromkeys(space.handler.callback_addresses, stop_unanswered.__name__)
     names |= {address: f"weights_{name}" for name, address in weights.addresses.items()}
     program, kernels = space.bound.program, kernels_of(space.bound.program)
     if "jacobian" in space.table.kind.layout() and program.jacobian is not None:

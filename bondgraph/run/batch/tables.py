@@ -16,7 +16,7 @@ from bondgraph.run.measures import MachineRule
 from bondgraph.run.program import Program
 from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
-from bondgraph.run.validation.concerns import FAR, MOST
+from bondgraph.run.validation.concerns import MAX_RESIDUAL, RTOL_FACTOR
 from bondgraph.run.validation.lost_solution import NEWTON_ROUNDING, ZERO_RATIO
 
 # Fraction of the limit above which Python, which sums in another order, computes a balance again.
@@ -73,9 +73,9 @@ def table_of(
     counts |= {"kept_count": len(rules), "series_count": len(series), "output_count": out_count, "mode_stride": program.modes}
     limits = {
         "span": settings.span,
-        "limit": _NEAR * min(FAR * settings.rtol, MOST),
+        "limit": _NEAR * min(RTOL_FACTOR * settings.rtol, MAX_RESIDUAL),
         "minus_infinity": -np.inf,
-        "off": max(FAR * settings.rtol, NEWTON_ROUNDING),
+        "off": max(RTOL_FACTOR * settings.rtol, NEWTON_ROUNDING),
     }
     for field, value in {**counts, **limits}.items():
         table[field] = value

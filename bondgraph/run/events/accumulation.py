@@ -1,5 +1,5 @@
-"""Accumulation (Zeno behaviour) of events: detect chattering and shrinking intervals of a transition, and log its
-transition into a state of rest."""
+"""Accumulation of events (Zeno behaviour): chattering or shrinking intervals between the events of a transition, and the state of
+rest that replaces these events."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Points at which guards are evaluated: neighbouring points, to measure rounding errors (`rounding_error`), and points
-further away, to test for bounces."""
+"""Points at which guards are evaluated: neighbouring points for rounding errors (`rounding_error`), and points further away for
+the test for bounces."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), from evaluations at slightly later times with states as large as the
+        """Return the rounding error of each guard (k,), from evaluations at neighbouring points with states as large as the
         largest so far."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)

@@ -37,8 +37,8 @@ units in the last place."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
-"""Ratio of a guard's rounding error after many steps, as of a current that diodes block, to its rounding error at a point."""
-UNLIKE = 2.0**20
+"""Ratio of a guard's rounding error after many steps to its rounding error at a point, as for a current that diodes block."""
+MAX_ERROR_RATIO = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units in the last place."""
 
 
@@ -199,7 +199,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
     noise(s, t, x, sizes, now, 1, out)
     accumulate(s, out)
     for i in range(s.transitions):
-        out[i] = out[i] * UNLIKE
+        out[i] = out[i] * MAX_ERROR_RATIO
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
@@ -309,7 +309,6 @@ def measure_still(s: EventTable, t: float, x: Reals) -> None:
 
 
 def has_unmoved(s: EventTable) -> bool:
-    """Return True if an open guard has not moved."""
     for i in range(s.transitions):
         if s.open[i] == 1 and s.change[i] == 0.0:
             return True
@@ -317,7 +316,7 @@ def has_unmoved(s: EventTable) -> bool:
 
 
 def mark_rises(s: EventTable, t: float, h: float) -> None:
-    """Mark the open guards that have risen by more than their rounding errors, both before and after the change."""
+    """Mark the open guards that have risen by more than their rounding errors, both at the start and after h s."""
     count, now, change, least, there, errors = s.transitions, s.now, s.change, s.least, s.soon, s.was
     y, sizes, is_open = s.x_shift, s.x_ahead, s.open
     rises = False
@@ -420,8 +419,8 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, and those that are zero within rounding error
-    and grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive now and after `probe` s, and those that are zero within rounding error and
+    grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.

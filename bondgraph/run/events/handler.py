@@ -32,14 +32,20 @@ BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
 """Approximate size, in bytes, and minimum number of rows of the buffer that machine code fills before it hands over log
 rows."""
 FREE_BYTES = 1 << 26
-"""Approximate size of free rows when an instant begins, bytes, unless less suffices; unwritten memory costs only address
+"""Approximate size, in bytes, of the free rows when an instant begins, unless less suffices. Unwritten memory costs only address
 space, and the buffer doubles if an instant needs more."""
 
 
 @dataclass(frozen=True)
 class RunPoint:
-    """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
-    largest sizes of states at the ends of steps, (n,) or longer."""
+    """State of a run at an instant.
+
+    Parameters
+    ----------
+    t : time since the start of the run, s.
+    x, q, m : states (n,), integrated powers (quadratures,) and modes (modes,).
+    reached : largest sizes of states at the ends of steps, (n,) or longer.
+    """
 
     t: float
     x: np.ndarray
@@ -53,8 +59,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class EventHandler:
-    """Table for event handling, with its callbacks (`questions`). The integrator adds its arrays (`use_arrays`), and a run in
-    Python adds a log and samples (`bind_log`).
+    """Event handler of one run, with its table and its callbacks (`questions`). The integrator adds its arrays (`use_arrays`); a
+    run in Python adds a log and samples (`bind_log`).
 
     Rows of the log refer to `labels`. `has_failed` is True if a callback has raised an exception; `check` raises the exception
     again.
@@ -68,7 +74,7 @@ class EventHandler:
         n, count = program.states, len(edges)
         turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
         self._layout, self._known_labels = layout, known_labels(edges)
-        self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, alone=settings.impacts == "sequential")
+        self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, sequential=settings.impacts == "sequential")
         colliding = _colliding(program, self._collisions)
         self.table = table = FieldTable(EventTable)
         for name, kernel in {"rates": program.rates, "guards": program.guards, "box_kernel": program.boxes}.items():
@@ -114,7 +120,7 @@ class EventHandler:
             table.point(name, np.array(numbers, dtype=float))
         reserve = min(_rows_of(FREE_BYTES, layout.width), turns)
         table["reserve"] = reserve
-        self._lay_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
+        self._use_log_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
         counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "turns": turns}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self.max_events}
@@ -132,8 +138,8 @@ class EventHandler:
         self._waiting = list(range(count))
         answers = {"compile_kernels": self._compile_kernels, "enlarge_log": self._enlarge_log, "collide": self._collide}
         self.has_failed = False
-        self._answers = {name: PythonCallback(answer, self._stop, has_argument=True) for name, answer in answers.items()}
-        for name, callback in self._answers.items():
+        self._callbacks = {name: PythonCallback(answer, self._stop, has_argument=True) for name, answer in answers.items()}
+        for name, callback in self._callbacks.items():
             table.point(name, callback.address)
         self.ready()
 
@@ -142,13 +148,13 @@ class EventHandler:
         if self._waiting:
             self._refresh_kernels()
 
-    def _lay_rows(self, rows: np.ndarray) -> None:
+    def _use_log_rows(self, rows: np.ndarray) -> None:
         self._rows = rows
         self.table.point("log", rows)
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
+        self._use_log_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
@@ -175,7 +181,7 @@ class EventHandler:
     def _enlarge_log(self) -> int:
         rows = np.empty((2 * len(self._rows), self._layout.width))
         rows[: len(self._rows)] = self._rows
-        self._lay_rows(rows)
+        self._use_log_rows(rows)
         return 0
 
     def _collide(self) -> int:
@@ -196,8 +202,8 @@ class EventHandler:
         return 1
 
     @property
-    def callbacks(self) -> list[int]:
-        return [callback.address for callback in self._answers.values()]
+    def callback_addresses(self) -> list[int]:
+        return [callback.address for callback in self._callbacks.values()]
 
     def _stop(self) -> int:
         self.table["stopped"], self.has_failed = 1, True
@@ -205,7 +211,7 @@ class EventHandler:
 
     def check(self) -> None:
         self.has_failed = False
-        check_each(answer.check for answer in self._answers.values())
+        check_each(callback.check for callback in self._callbacks.values())
 
     # Exchange with a run.
 
@@ -300,7 +306,7 @@ def _rows_of(size: int, width: int) -> int:
 
 def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
     collisions = program.collisions
-    if collisions is None or (options.alone and not collisions.frictions):
+    if collisions is None or (options.sequential and not collisions.frictions):
         return frozenset()
     return frozenset(i for bounces in collisions.bounces for i in bounces)
 
@@ -313,8 +319,6 @@ def _mode_code_step(edge: RunTransition) -> int:
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return, for each edge whose events may accumulate, the edge from its target to the state of rest, and otherwise
-    `NO_TRANSITION`."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

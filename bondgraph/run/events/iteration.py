@@ -32,10 +32,10 @@ from bondgraph.run.events.transitions import (
 from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""After an event, guards are followed for at most the fraction PROBE of the run and SEGMENT_PART of the previous segment,
-and for at least the fraction TIME_RESOLUTION of the current time."""
+"""Guards are followed after an event for at most the fraction PROBE of the run and SEGMENT_PART of the previous segment, and for
+at least the fraction TIME_RESOLUTION of the current time."""
 TOUCHED = 2
-"""Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
+"""Flag in `once` of a transition whose guard only touches zero, and which does not fire again at this instant."""
 SINGULAR = 2.0**20
 """Ratio of rounding errors in two modes above which the larger error is attributed to a singular position."""
 MIN_LEVEL = 1e-300
@@ -83,7 +83,8 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
     """Fire transition `index` into row `number` of the log, with all simultaneous collisions if it is a collision; write the
     transitions to `struck`, and the transition that must follow to `answer`. Return False if the log is full.
 
-    A flow that passes zero by itself is not stopped (`dead_centres`); if a flow only touches zero, `struck` is empty."""
+    A flow that passes zero by itself is not stopped (`dead_centres`); if a flow only touches zero, `struck` is empty.
+    """
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
     if not has_room(s, number):
         return False
@@ -104,7 +105,7 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """Prevent bounces whose state of rest transition `index` ends from firing again at this instant: their guards and the
+    """Prevent bounces from firing again at this instant if transition `index` ends their state of rest: their guards and the
     rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
@@ -135,8 +136,8 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the transitions in `fired` (if `asked`), then one by one those whose guards fire, into log rows from `row` on and
-    into x_here, m_here; return their number, and set `outcome`.
+    """Fire the first due transition in `fired` (if `asked`), then one by one the transitions whose guards fire. Write rows of the
+    log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
 
     All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions
     fire in order of name. If modes cycle and no state jumps, search for modes in which no guard fires. A transition into its own

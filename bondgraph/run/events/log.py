@@ -16,8 +16,8 @@ NO_LABEL = -1
 """Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row. `since`, `time` and `clock` are the time since the start, on the user's clock, and on the
-clock of the formulas, s; `limit` is the limit of the times since the start, s, if the row replaces all following
-transitions, or NaN; `label` is the index of a label, or `NO_LABEL`."""
+clock of the formulas, s; `limit` is NaN or, if the row replaces an infinite sequence of transitions, the limit of their times
+since the start, s; `label` is the index of a label, or `NO_LABEL`."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return, for each transition whose events may accumulate, the index of its label in `Log.labels`."""
+    """Return the index in `Log.labels` for each transition whose events may accumulate."""
     labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return, for each transition whose flow may pass zero, the index of its label in `Log.labels`."""
+    """Return the index in `Log.labels` for each transition whose flow may pass zero."""
     labels = known_labels(edges)
     return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
 

@@ -1,4 +1,4 @@
-"""Mode search at an instant where transitions cycle: the fewest transitions after which no guard fires, as rows of the log.
+"""Search, at an instant where transitions cycle, for the fewest transitions after which no guard fires, as rows of the log.
 
 Each combination of modes that is tried is a row of the log, in order of discovery: `parents` holds the index of its predecessor,
 `edges` the transition from the predecessor, and `codes` a hash of the modes for look-up.

@@ -1,4 +1,4 @@
-"""Requests of event handling that only Python can serve: code that is not compiled yet, a full log, and simultaneous collisions.
+"""Requests of event handling that only Python can serve: to compile a kernel, to enlarge the log, or to solve collisions.
 
 Python writes the result to memory, and event handling continues. If a callback raises an exception, `stopped` is set and the
 event ends the run, so that Python can raise the exception. Exported C code, which cannot call Python, ends the run at such a

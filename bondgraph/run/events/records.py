@@ -1,4 +1,4 @@
-"""Events of a finished run: a frozen sequence over rows of its log that builds an `Event` on access."""
+"""Events of a finished run, as a frozen sequence that builds each `Event` on access from a row of the log."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Event:
     time : time on the user's clock, s.
     kind : description, such as "contact on".
     name : name of the switch.
-    internal : True for a change of description, not of physics.
-    transition : index in the program.
+    internal : True for a change of coordinates (of chart), not of physics.
+    transition : index of the transition in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     energies_before, energies_after : energy per storage, J.
     supplied : energy that sources supply at this instant, J, one value per power.
     simultaneous : all transitions of simultaneous collisions that are solved as one problem; empty for a transition that happens
         alone, or in a sequence of transitions.
-    since : the time since the start of the run, s: more precise than `time` if the start time is large.
-    counted : the storages and powers measured in J, None for all.
+    since : time since the start of the run, s, which is more precise than `time` if the start time is large.
+    counted : storages and powers that count in the total energy balance; None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times, s.
     """
 
@@ -60,13 +60,14 @@ class Event:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """All transitions in this event, as indices in the program."""
+        """Indices of all transitions in this event."""
         return self.simultaneous or (self.transition,)
 
     @property
     def lost(self) -> float:
-        held, driven = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
-        lost = np.sum(self.energies_before[held]) - np.sum(self.energies_after[held]) + np.sum(self.supplied[driven])
+        """Energy lost at this event, J."""
+        storages, powers = (slice(None),) * 2 if self.counted is None else (self.counted.storages, self.counted.powers)
+        lost = np.sum(self.energies_before[storages]) - np.sum(self.energies_after[storages]) + np.sum(self.supplied[powers])
         return float(lost)
 
 
@@ -78,7 +79,7 @@ class Events(Sequence[Event]):
     ----------
     program, p : program and parameters of the run.
     start : start of the run on the user's clock, s.
-    rows : rows of the log (k, width), see `log.RowLayout`.
+    rows : rows of the log (k, width), as in `log.RowLayout`.
     labels : labels to which the rows refer.
     """
 
@@ -138,17 +139,17 @@ class Events(Sequence[Event]):
 
     @property
     def supplied(self) -> np.ndarray:
-        """Energies that sources supply (k, powers), J."""
+        """Energies that sources supply at each event (k, powers), J."""
         return self._rows[:, self._layout.supplied]
 
     @property
     def transitions(self) -> np.ndarray:
-        """Indices in the program (k,)."""
+        """Index of the transition of each event (k,)."""
         return self._column("transition").astype(int)
 
     @property
     def internal(self) -> np.ndarray:
-        """Flags of events that change only the description of the state, not the physics (k,)."""
+        """Flags (k,) of events that change only the coordinates (the chart), not the physics."""
         return np.array([edge.internal for edge in self._program.transitions], dtype=bool)[self.transitions]
 
     @property
@@ -168,11 +169,11 @@ class Events(Sequence[Event]):
 
     @property
     def lost(self) -> np.ndarray:
-        """Energy lost at switching (k,), J."""
+        """Energy lost at each event (k,), J."""
         return self.lost_of(self._program.balances.total)
 
     def lost_of(self, columns: BalanceColumns) -> np.ndarray:
-        """Return the energy lost at switching (k,), J, of one energy balance."""
+        """Return the energy lost at each event (k,), J, in one energy balance."""
         before, after = (energies[:, columns.storages] for energies in self.energies)
         return np.asarray(before.sum(axis=1) - after.sum(axis=1) + self.supplied[:, columns.powers].sum(axis=1))
 
@@ -198,7 +199,7 @@ class Events(Sequence[Event]):
         return (self[k] for k in range(len(self)))
 
     def begun(self, since: float) -> Events:
-        """Return the events as events of a run that began `since` s earlier."""
+        """Return the same events for a run that began `since` s earlier."""
         rows = self._rows.copy()
         rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += since
         return Events(self._program, self._p, self._start - since, rows, self._labels)
@@ -266,7 +267,6 @@ class Events(Sequence[Event]):
         return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {plural(len(self), 'event')})"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling, with evaluated energies, and names instead of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
         state.pop("_built", None)
         return state

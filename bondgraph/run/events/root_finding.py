@@ -1,11 +1,11 @@
-"""Zero crossings of guards within a step (event location): the guard that rises to zero first, and the location of its zero.
+"""Event location: the guard that first rises to zero within a step, and the location of its zero.
 
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest (a local maximum). A
 guard that is a polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has
 no zero, so no zero is missed. For any other guard, the step is subdivided until the coefficients of the interpolant on each part
 are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
 
-A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
+A guard that jumps over zero (a sign, a comparison) has no slope there; `steppers.driver` locates the jump without slopes.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _FIT = 2.0**-6
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
 is the shortest part of a step that is halved."""
-_MOST_PARTS = 96
+_MAX_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
-_STRAIGHT, _SURE = 8, 2
+_SLOPE_TRIALS, _PREDICTIONS = 8, 2
 _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
@@ -214,7 +214,7 @@ def fraction_of(j: int) -> float:
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
     """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; return 2 if
-    there is none. Fraction j is the highest of the three.
+    there is none. Of the three fractions, the guard is highest at fraction j.
 
     The search alternates parabolas and golden sections (Brent), using the dense output if `exact` and the cubic interpolant
     otherwise. Chords bound the crest where the guard is concave, as shown by probes on both sides of the middle, or by parabolas
@@ -267,7 +267,7 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
         beyond = fm + (fm - fa) / (m - a) * (b - m)
         before = fm + (fm - fb) / (b - m) * (m - a)
         bounded = larger(beyond, before) < goal
-        sure = (sure_left and sure_right) or foretold >= _SURE
+        sure = (sure_left and sure_right) or foretold >= _PREDICTIONS
         flat = fm - smaller(fa, fb) <= fm * (-4.0 * EPSILON)
         if (sure and bounded) or flat or b - a < _NARROWEST:
             return 2.0
@@ -377,10 +377,10 @@ def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, st
 def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> None:
     """Find the first zero of guard i before the zero in `theta`; halve parts of the step in which the signs of the coefficients
     are inconclusive. The guard is a polynomial with coefficients `bernstein` of error `exact`, or, if `exact` is 0, interpolated
-    in each part. A guard that starts at zero, as after an event, is divided by the fraction."""
+    in each part. If the guard starts at zero, as after an event, this zero does not count."""
     end = smaller(c.theta[i], 1.0)
     low, width, parts, error = 0.0, 1.0, 0, exact
-    while low < end and (exact > 0.0 or parts < _MOST_PARTS):
+    while low < end and (exact > 0.0 or parts < _MAX_PARTS):
         high = smaller(low + width, end)
         parts += 1
         if exact > 0.0:
@@ -468,7 +468,7 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
     c.jumps = c.steep[first] == 1 and is_jump(c, h, crossing, step)
     if c.jumps:
         return
-    for _ in range(_STRAIGHT):
+    for _ in range(_SLOPE_TRIALS):
         ahead = guard_at(c, h, crossing + reach, first, step)
         behind = guard_at(c, h, crossing - reach, first, step)
         c.slope = (ahead - behind) / (h * (2.0 * reach))

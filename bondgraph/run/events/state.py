@@ -1,4 +1,4 @@
-"""Table of event handling: the run and its state machines, its current state, workspace, and the outcome at an instant.
+"""Table of event handling: kernels and state machines of the run, its current state, workspace, and the outcome at an instant.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions and P parameters.
 """

@@ -1,4 +1,4 @@
-"""Fire a transition: write its states, modes and energies to a row of the log, and find the transition that its impulse fires."""
+"""Firing of a transition: its states, modes and energies in a row of the log, and the transition that its impulse fires."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Energy balances of the islands of a program, the parts of the graph that bonds connect.
 
-Islands exchange signals, and heat through heat ports, which one island records as converted and another as received, so each
-balance closes by itself.
+Each balance closes by itself: islands exchange only signals, and heat through heat ports, which one island records as converted
+and another as received.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Island:
 
 def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
     """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the
-    paths of their elements. Return nothing, which means one balance of the whole model, if an element has no bond."""
+    paths of their elements. If one of these elements has no bond, return (), which means one balance of the whole model."""
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
         return ()
@@ -48,9 +48,9 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
         for index, path in enumerate(paths):
             members[components[path]][kind].append(index)
     return tuple(
-        Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(held), tuple(driven))
-        for number, (held, driven) in members.items()
-        if (held or driven) and (kinds := list(domains[number].values()))
+        Island(tuple(dict.fromkeys(each.name for each in kinds)), _unit(kinds), tuple(of_storages), tuple(of_powers))
+        for number, (of_storages, of_powers) in members.items()
+        if (of_storages or of_powers) and (kinds := list(domains[number].values()))
     )
 
 
@@ -73,7 +73,7 @@ Columns = np.ndarray | slice
 
 @dataclass(frozen=True, eq=False)
 class BalanceColumns:
-    """Columns of one balance among all energies and all integrated powers, and columns of its powers by role."""
+    """Columns of the storages and powers of one balance among all energies and integrated powers, and of its powers by role."""
 
     storages: Columns
     powers: Columns
@@ -82,7 +82,8 @@ class BalanceColumns:
 
 @dataclass(frozen=True, eq=False)
 class Balances:
-    """Balances of a program: the `total` of all islands in `unit`, and of each island if there are several."""
+    """Balances of a program: the total of all islands whose energies are in `unit`, and, if there are several islands, the
+    balance of each."""
 
     unit: str
     total: BalanceColumns

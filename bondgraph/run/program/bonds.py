@@ -21,10 +21,11 @@ class BondVariables:
     ----------
     name : unique name of the bond.
     tail, head : paths of the elements at its ends; the half arrow points to the head.
-    domain, dimension : name, such as "rotation"; 1 for a scalar bond, whose effort and flow have shape (), else their length.
+    domain : name of its domain, such as "rotation".
+    dimension : length of effort and flow; 1 for a scalar bond, whose effort and flow have shape ().
     frame : frame to whose axes effort and flow refer, if one was named.
     effort, flow : names in a `Result`; bonds that share a variable share its name.
-    effort_unit, flow_unit : units, such as "N m, N"; the power is in W.
+    effort_unit, flow_unit : units, such as "N m, N".
     pseudo : True for a pseudo-bond, whose flow is its power.
     """
 
@@ -43,7 +44,8 @@ class BondVariables:
 
 @dataclass(frozen=True, eq=False)
 class BondValues:
-    """Bond variables over time: effort and flow (k, *shape), and the power (k,) from tail to head, W."""
+    """Bond variables over time: effort and flow (k, *shape), and the power (k,) from tail to head; W unless the
+    units of the domain have another product."""
 
     effort: np.ndarray
     flow: np.ndarray
@@ -51,7 +53,7 @@ class BondValues:
 
     @property
     def power(self) -> np.ndarray:
-        """Effort times flow (for a pseudo-bond, the flow), summed over the components of a vector bond."""
+        """Power (k,): effort times flow, or the flow of a pseudo-bond, summed over the components of a vector bond."""
         product: np.ndarray = self.flow if self.pseudo else self.effort * self.flow
         return product if product.ndim == 1 else product.sum(axis=1)
 

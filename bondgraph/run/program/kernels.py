@@ -77,8 +77,14 @@ class NewtonLoop:
 
 @dataclass(frozen=True)
 class CollisionFriction:
-    """Dry friction in a collision: number of directions, index in m of its mode (mode 0 sticks), and, for several directions,
-    indices in x of heading and speed."""
+    """Dry friction in a collision.
+
+    Parameters
+    ----------
+    dimension : number of directions.
+    slot : index of its mode in m; mode 0 sticks.
+    heading, pace : indices in x of the heading and of the highest speed so far; empty for a single direction.
+    """
 
     name: str
     dimension: int
@@ -109,8 +115,7 @@ class Collisions:
 
 @dataclass(frozen=True)
 class UnavailableKernel:
-    """Placeholder, with the number of outputs, for a kernel whose code stayed in the process that computed the results; a call
-    raises an error."""
+    """Placeholder for a kernel whose code stayed in the process that computed the results; a call raises E158."""
 
     n_out: int
     sizes: tuple[int, ...]

@@ -12,8 +12,8 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Fields of an instance's table, 8 bytes each; three further fields for each group of variables are its function,
-references and values."""
+"""Fields of an instance's table, 8 bytes each; three more fields follow for each group of variables: its function, references
+and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
 """Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
@@ -52,7 +52,7 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
 
 @dataclass(frozen=True)
 class VariableGroup:
-    """Library variables of one type that one call sets or reads: the type, and their indices among the variables of the block."""
+    """Library variables that one call sets or reads: their common type, and their indices among the variables of the block."""
 
     type_name: str
     places: tuple[int, ...]
@@ -198,7 +198,7 @@ lost:
   ret void
 }}
 """
-"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, takes its inputs and computes its
 outputs. After a failure the outputs are NaN, and the library is not called again."""
 
 
@@ -218,8 +218,8 @@ def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
             name = unit.names[place].replace("{", "{{").replace("}", "}}")
             what = f'cannot take {{value:.9g}} for "{name}", of type {group.type_name}'
             write.fail_if(outside, what, value=f"double {value}")
-        held = write.word(f"{kind.of_number} double {number} to {kind.word}") if kind.of_number else number
-        write.put(f"store {kind.word} {held}, ptr {write.word(_entry(values, kind.word, index))}")
+        converted = write.word(f"{kind.of_number} double {number} to {kind.word}") if kind.of_number else number
+        write.put(f"store {kind.word} {converted}, ptr {write.word(_entry(values, kind.word, index))}")
     _call(write, unit, "Set", group, word, values)
 
 
@@ -259,9 +259,11 @@ def _step(version: int, steps: int, faults: list[str]) -> _Writer:
     """Write code that does a step from the previous tick to this tick on the grid of the library, start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
-    there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
+    count = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
     following = write.word(f"fadd double {number}, 1.0")
-    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot continue from a time other than its own")
+    write.fail_if(
+        write.word(f"fcmp une double {count}, {following}"), "cannot continue from a state other than that of its last step"
+    )
     since = write.word(f"fmul double {write.word(f'fsub double {number}, 1.0')}, {period}")
     time = write.word(f"fadd double {write.field('start', 'double')}, {since}")
     arguments, flags = f"ptr {instance}, double {time}, double {period}", write.field("flags", "ptr")

@@ -75,12 +75,12 @@ class Layout:
         return len(self.slots)
 
     def names(self, block: str | None = None) -> tuple[str, ...]:
-        """Return all names, or the names of one block; variables inside elements are omitted, but can be requested."""
+        """Return all names, or those of one block, except the variables inside elements, which can also be requested."""
         named = ((name, slot) for name, slot in self.slots.items() if block in (None, slot.block))
         return tuple(name for name, _ in named if not is_internal(name))
 
     def label(self, block: str, index: int) -> str:
-        """Return the name of one value, "body.pose[3]"; a plain index if no name covers it."""
+        """Return the name of one value, "body.pose[3]", or block and index, "x[3]", if it has no name."""
         for name, slot in self.slots.items():
             if slot.block == block and slot.start <= index < slot.stop:
                 if not slot.shape:

@@ -1,4 +1,4 @@
-"""Program: the record of all that a compiled model offers to a solver.
+"""Program: the kernels and names of a compiled model.
 
 A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state of a run, so threads
 can share one program.
@@ -26,7 +26,7 @@ from screws.errors import plural
 
 if TYPE_CHECKING:
     from bondgraph.assembly.indeterminate import Indeterminate, IndeterminateCircuits
-    from bondgraph.assembly.system import BoxLayout, Closing
+    from bondgraph.assembly.system import BoxLayout, ConstraintMatrixLayout
     from bondgraph.emit.kernel import Kernel, LaneKernels
     from bondgraph.model.model import Model
 
@@ -54,38 +54,40 @@ class Program:
         only, and the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
         from 1 up to a given maximum; None if unavailable.
-    resets : one per transition: x after the transition, (n,); None if x does not change.
-    pushes : one per transition: the change of all guards by its impulse (k,), then x after the transition without the impulse
-        (n,); None if no other transition could react.
-    supplies : one per transition: energy that sources supply during its impulse, J (one value per power); None if they supply no
-        energy.
-    transitions : the edges of all state machines.
-    layout : names.
-    nominal : (n,) typical size of each state, given by the user as a hint; 0 without a hint.
-    differentiate : makes the Jacobian when it is first needed: the kernel of the nonzeros of d rates / d x in compressed column
-        order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
-    couple : makes a Jacobian as `differentiate` does, for error control, which evaluates it a few dozen times in a run: fast to
-        make, perhaps slow to run. None means `differentiate`.
-    power_names, power_roles : a name and one of `ROLES` per power.
-    energy_names : a name per storage.
+    resets : one kernel per transition, for x after the transition (n,); None if x does not change.
+    pushes : one kernel per transition, for the change of all guards by its impulse (k,), then x after the transition without the
+        impulse (n,); None if no other transition could react.
+    supplies : one kernel per transition, for the energy that sources supply during its impulse, J, one value per power; None if
+        they supply no energy.
+    transitions : edges of all state machines.
+    layout : names of all values.
+    nominal : typical size of each state (n,), given by the user as a hint; 0 without a hint.
+    differentiate : makes the Jacobian when it is first needed; returns the kernel of the nonzeros of d rates / d x in compressed
+        column order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
+    couple : makes a Jacobian as `differentiate` does, but faster, for error control, which evaluates it only a few dozen times in
+        a run; None means `differentiate`.
+    power_names, power_roles : name of the element of each power, and its role, one of `ROLES`.
+    energy_names : name of each storage.
     islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of the whole model.
     loops : nonlinear algebraic loops, to be solved before a run and after events.
     collisions : data of constraints that can collide at the same time; None if there are none.
     clocks : clocks, in the order in which simultaneous ticks are carried out.
     delays : delayed signals.
-    closing, closures : position constraints as the rows of a matrix, and the kernel of its entries (with right-hand sides and
-        residuals of redundant rows); None without constraints.
+    closing : matrix whose rows are position constraints; None without constraints.
+    closures : kernel of the constraint flows, the entries of that matrix, and the right-hand sides and residuals of its redundant
+        rows; None without constraints.
     closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
-    boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
-        flags of active rows, problem by problem, None without such problems; and the layout of each problem.
+    boxes : kernel of the complementarity problems of dry friction: for each problem its entries, offsets, lower and upper bounds
+        and flags of active rows; None without such problems.
+    box_layouts : layout of each of these problems.
     indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
     breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
         first parameters of p; None if there are none.
-    break_names : an element for each break.
+    break_names : element of each break.
     contacts : points at which bodies may touch.
     autonomous : True if the rates are known to be independent of time.
     mode_states : names of the states of each automaton, in the order of the modes.
-    bonds : names of the effort and flow of every bond.
+    bonds : every bond, with the names of its effort and flow.
     model : model from which the program was compiled; None in a program without code.
     rates_and_powers : optional fused kernel, (n + powers,), which shares work and saves the explicit solver a call.
     """
@@ -116,7 +118,7 @@ class Program:
     loops: tuple[NewtonLoop, ...] = ()
     clocks: tuple[RunClock, ...] = ()
     delays: tuple[RunDelay, ...] = ()
-    closing: Closing | None = None
+    closing: ConstraintMatrixLayout | None = None
     closures: Kernel | None = None
     closing_flows: Kernel | None = None
     closing_matrix: Kernel | None = None
@@ -145,8 +147,7 @@ class Program:
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
     def described(self) -> Program:
-        """Return the names, roles and sizes without any code: everything that a result needs of its program in another
-        process."""
+        """Return the program without code, with the names, roles and sizes that a result needs in another process."""
 
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
@@ -220,7 +221,7 @@ class Program:
 
     @OnceProperty
     def balances(self) -> Balances:
-        """Energy balances that check a run: one of the whole model, and one of each island."""
+        """Energy balances that check a run: the total and, if there are several islands, the balance of each."""
         return balances(self.islands, self.power_roles, ROLES)
 
     @property

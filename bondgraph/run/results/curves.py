@@ -34,11 +34,11 @@ class Plottable(Protocol):
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
     """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
-    with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
-        for several, panel_axes in zip(chosen, drawn, strict=True):
-            _panel(result, several, panel_axes, with_modes=panel_axes is drawn[0])
-        drawn[-1].set_xlabel("time (s)")
-    return drawn
+    with panels(len(chosen), axes, "quantities", result.program.name) as panel_axes:
+        for several, each in zip(chosen, panel_axes, strict=True):
+            _panel(result, several, each, with_modes=each is panel_axes[0])
+        panel_axes[-1].set_xlabel("time (s)")
+    return panel_axes
 
 
 def _states(result: Plottable) -> Sequence[str]:

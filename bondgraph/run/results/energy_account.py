@@ -1,4 +1,4 @@
-"""Energy account of a run: the residual of stored, supplied, dissipated and injected energy and energy lost at switching."""
+"""Energy account of a run: energies stored, supplied, dissipated, injected and lost at events, and their residual."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class IslandBalance:
     Parameters
     ----------
     domains : names of its domains.
-    unit : unit of its energies: "J", or another unit for pseudo-bonds.
+    unit : unit of its energies; "J" if effort times flow is a power in W.
     elements : names of its storages, dissipators and sources.
     residual, in_play : as in `Ledger`, for these elements only.
     largest : largest |residual| over the run.
@@ -47,13 +47,14 @@ class IslandBalance:
 @short_repr
 @dataclass(frozen=True)
 class DomainBalance:
-    """Energies of the elements of one domain over time, (k,) each, J; an element belongs to the domain of its first bond.
+    """Energies of the elements of one domain over time, (k,) each, in the unit of their island; an element belongs to the domain
+    of its first bond.
 
     Parameters
     ----------
     stored, supplied, dissipated, injected : as in `Ledger`.
-    received : energy from other domains since the start, through transformers, gyrators, fields and heat ports, less losses at
-        events: stored - stored at start - supplied - injected + dissipated.
+    received : energy received from other domains since the start, through transformers, gyrators, fields and heat ports, less
+        losses at events: stored - stored at start - supplied - injected + dissipated.
     """
 
     stored: np.ndarray
@@ -78,10 +79,10 @@ class Ledger:
     supplied, dissipated, injected : integrated powers, summed by role, (k,).
     lost : energy that resets at events have removed, (k,).
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
-    in_play : energy scale: maximum over the run of the sum of |energy| of all storages, |integrated powers| and |lost|, J.
-    elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
-        quantities. Dissipators with a heat port, which only convert energy, are omitted.
-    islands : balance of each island, empty if there is only one.
+    in_play : energy scale: maximum over the run of the sum of |energy| of all storages, |integrated powers| and |lost|.
+    elements : energy of every storage, and integrated power of every dissipator and source, over time by name, (k,) each; empty
+        if the run kept only some quantities. Dissipators with a heat port, which only convert energy, are omitted.
+    islands : balance of each island; empty if there is only one.
     domains : balance of each domain by name; empty if the run kept only some quantities.
     unit : unit of the totals; J unless no island is in J.
     """
@@ -129,10 +130,13 @@ class Ledger:
         """Return HTML: the account at the end, and collapsible tables of its domains and elements."""
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, self.unit)) for name, value in self.summary().items()]
-        others = {name: island.unit for island in self.islands for name in island.elements}
-        ends = [(name, course[-1], others.get(name, self.unit)) for name, course in self.elements.items()]
+        units_of = {name: island.unit for island in self.islands for name in (*island.elements, *island.domains)}
+        ends = [(name, course[-1], units_of.get(name, self.unit)) for name, course in self.elements.items()]
         roles = ("stored", "supplied", "dissipated", "injected", "received")
-        by_domain = [(name, *(getattr(balance, role)[-1] for role in roles), self.unit) for name, balance in self.domains.items()]
+        by_domain = [
+            (name, *(getattr(balance, role)[-1] for role in roles), units_of.get(name, self.unit))
+            for name, balance in self.domains.items()
+        ]
         return (
             table(("", "at the end", ""), rows)
             + (collapsible("domain by domain", table(("domain", *roles, ""), by_domain)) if len(by_domain) > 1 else "")
@@ -149,7 +153,7 @@ def account(
     events: Events,
     start: np.ndarray,
 ) -> Ledger:
-    """Return the energy account.
+    """Return the energy account of a run.
 
     Parameters
     ----------
@@ -190,14 +194,14 @@ def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, st
     for bond in program.bonds:
         for path in (bond.tail, bond.head):
             domain_of.setdefault(path, bond.domain)
-    held = [domain_of.get(path, "") for path in program.energy_names]
-    driven = [domain_of.get(path, "") for path in program.power_names]
+    of_storages = [domain_of.get(path, "") for path in program.energy_names]
+    of_powers = [domain_of.get(path, "") for path in program.power_names]
     balances = {}
-    for domain in dict.fromkeys(name for name in domain_of.values() if name in {*held, *driven}):
-        storages = [k for k, name in enumerate(held) if name == domain]
+    for domain in dict.fromkeys(name for name in domain_of.values() if name in {*of_storages, *of_powers}):
+        storages = [k for k, name in enumerate(of_storages) if name == domain]
         stored, before = energies[:, storages].sum(axis=1), float(start[storages].sum())
         supplied, dissipated, injected = (
-            integrals[:, [k for k, name in enumerate(driven) if name == domain and program.power_roles[k] == role]].sum(axis=1)
+            integrals[:, [k for k, name in enumerate(of_powers) if name == domain and program.power_roles[k] == role]].sum(axis=1)
             for role in ("supplied", "dissipated", "injected")
         )
         received = stored - before - supplied - injected + dissipated
@@ -222,37 +226,36 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
     powers = len(program.power_roles)
     split = len(names) - powers
-    held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
-    return tuple(names[i] for i in (*held, *driven))
+    of_storages, of_powers = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
+    return tuple(names[i] for i in (*of_storages, *of_powers))
 
 
 def totals_of(
     columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the totals of a balance by name, and the energy scale as "in play", (k,) each. `start` are the energies of all
-    storages at the start, J; `lost` is the energy that this balance has lost at events; the other arguments are those of
-    `account`."""
+    """Return the totals of a balance by name, and the energy scale at each sample as "in play", (k,) each. `lost` (k,) is the
+    energy that this balance has lost at events before each sample; the other arguments are those of `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
     passed_on = by_role.pop("converted") - by_role.pop("received")
     residual = stored - at_start - by_role["supplied"] - by_role["injected"] + by_role["dissipated"] + passed_on + lost
-    play = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
-    return {"stored": stored, **by_role, "lost": lost, "residual": residual, "in play": play}
+    scale = np.abs(energies).sum(axis=1) + np.abs(integrals).sum(axis=1) + np.abs(lost)
+    return {"stored": stored, **by_role, "lost": lost, "residual": residual, "in play": scale}
 
 
-def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
+def events_before(since: np.ndarray, events: np.ndarray, at_start: bool) -> np.ndarray:
     """Count the events, given by ascending times, before each sample. A sample at the time of an event shows the state before
-    the event, except the first sample if it `starts` the run."""
+    the event, except the first sample of a run (`at_start`)."""
     counts = np.searchsorted(events, since, side="left")
-    if starts:
+    if at_start:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
     return counts
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """Return the sum (rows,) of each row of terms (rows, k), added from left to right, because the order in NumPy depends on
-    its version and the processor."""
+    """Return the sum of each row of terms (rows, k), added from left to right, because NumPy's order depends on its version and
+    the processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

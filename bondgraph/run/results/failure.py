@@ -1,4 +1,4 @@
-"""Failure of a run, or reason not to trust its result, with time, state by name, suspected element and remedies."""
+"""Failures of runs and reasons not to trust results, with time, states by name, suspected element and remedies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a check of the suspect's law near this state for a division by zero, or a root or logarithm of a negative number",
         "a start away from singular positions",
     ),
-    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for discontinuities"),
+    "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for laws that jump"),
     "chattering": ("hysteresis between the guards of this switch", "a mode that keeps the state on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
@@ -64,7 +64,8 @@ SLIDING_CURES = (
 
 @dataclass(frozen=True)
 class Failure:
-    """Reason why a run ended early; results up to `time` are valid."""
+    """Reason why a run ended early, with its kind, such as "not finite", its time, s, the states there by name, the suspected
+    element or state ("" if there is none), and remedies."""
 
     reason: str
     kind: str
@@ -128,7 +129,8 @@ def describe(
 def cause(
     bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
 ) -> tuple[str, str, str]:
-    """Return the kind and the message of an integrator's failure, and the suspected state."""
+    """Return the kind and the message of an integrator's failure, and the suspected state or element; `reason` is "kind:
+    message"."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
         return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
@@ -139,7 +141,8 @@ def cause(
 
 
 def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the kind and the message of the failure at the last event, which led to states x, and the suspected element."""
+    """Return the kind and the message of the failure at the last event, which led to states x (n,), and the suspected element or
+    state."""
     program, table, outcome = handler.program, handler.table, EventOutcome(int(handler.table["outcome"]))
     if outcome == EventOutcome.UNSOLVED:
         named = ", ".join(program.loops[int(table["unsolved"])].elements)
@@ -166,7 +169,7 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
 
 def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, str]:
     place = int(np.flatnonzero(~np.isfinite(x))[0])
-    return "not finite", f'the reset at "{kind}" gives a state that is not finite', program.layout.label("x", place)
+    return "not finite", f'a state is not finite after "{kind}"', program.layout.label("x", place)
 
 
 def _are_shrinking(times: np.ndarray) -> bool:

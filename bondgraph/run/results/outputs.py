@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 MAX_EAGER_NUMBERS = 2**21
-"""Number of output values up to which all outputs are computed together: 16 MB."""
+"""Number of output values up to which all outputs are computed together (16 MB)."""
 
 MAX_REQUESTS = 32
 """Number of requests after which all outputs are computed, because each request compiles its own kernel."""
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
-    """Return the kernel of all outputs, or only of these slots if there are many values, and the index of each slot in its
-    output; return None and no indices without slots or outputs."""
+    """Return the kernel of all outputs, or a kernel of these slots only if there are many values, and the index of each slot in
+    its output; without slots or outputs, return None and no indices."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}
@@ -69,5 +69,4 @@ class Outputs:
         return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: all outputs, evaluated, without the code."""
         return {**self.__dict__, "_program": self._program.described(), "_computed": {}, "all": self.all}

@@ -22,6 +22,7 @@ from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
+from bondgraph.run.results.result_cell import result_cell
 from bondgraph.run.results.values_at import Sampled, texts_on_bonds
 from bondgraph.run_arguments import StartValues
 from screws.errors import plural
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     import xarray
 
     from bondgraph.render.diagram import Diagram
-from bondgraph.run.results.result_cell import result_cell
 
 MACHINE_CODE = "machine code"
 """`Statistics.solver` of a run with a compiled integrator."""
@@ -46,11 +46,12 @@ class Statistics:
     Parameters
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
-    steps, rejected, rates, jacobians, guards : number of steps, of rejected steps, and of evaluations.
+    steps, rejected : numbers of accepted and of rejected steps.
+    rates, jacobians, guards : numbers of evaluations.
     events : number of transitions.
     events_in_python : number of event instants that Python handled.
     ticks : number of clock ticks.
-    quadratic_programs : number solved, in steps with rigid contacts.
+    quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
     wall_time : duration of the whole call, s.
     integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
@@ -75,9 +76,9 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "events_in_python", "integration_time")
+        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "quadratic_programs")
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
-        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in (*counts, "events_in_python", "integration_time")}
         return replace(self, method=", ".join(methods), **sums)
 
     @property
@@ -143,9 +144,8 @@ class Result:
 
     @cached_property
     def indeterminate(self) -> dict[str, np.ndarray]:
-        """Efforts and flows that the equations do not determine in some mode of the run, by name, with a mask (k,) of the samples
-        concerned: only their sum is determined, as for two closed clutches in parallel, and is divided between them by least
-        norm."""
+        """Masks (k,) of the samples at which the equations do not determine an effort or flow, by its name. Only a sum is
+        determined there, as for two closed clutches in parallel, and is divided by least norm."""
         indeterminate: dict[str, np.ndarray] = {}
         for modes in self.program.indeterminate:
             for name, here in modes.marks(self.m).items():
@@ -154,7 +154,7 @@ class Result:
         return indeterminate
 
     def rows(self, chosen: np.ndarray) -> Result:
-        """Return the result at the samples with these indices."""
+        """Return the result at the samples with these indices (k,)."""
         return replace(
             self,
             t=self.t[chosen],
@@ -177,8 +177,8 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Return the effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name raises a KeyError
-        that lists similar names."""
+        """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError that
+        lists similar names."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)
@@ -188,7 +188,7 @@ class Result:
     def _outputs(self) -> Outputs:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
-    def _find(self, names: Sequence[str]) -> None:
+    def _compute(self, names: Sequence[str]) -> None:
         self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -210,12 +210,11 @@ class Result:
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: all evaluated samples and the names, without the code."""
         evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
         return {**self.__dict__, **evaluated, "program": self.program.described()}
 
     def at_event(self, event: Event | int, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return a quantity just before and just after one event (or the event of this number), (*shape) each."""
+        """Return a quantity just before and just after an event, given as an `Event` or by its index, (*shape) each."""
         if isinstance(event, int):
             number: int | None = event
         elif (number := self.events.index_of(event)) is None:
@@ -226,7 +225,8 @@ class Result:
     def peak(self, name: str) -> tuple[float, float]:
         """Return the time and value of the maximum of a scalar quantity, among its samples and its values just before and just
         after events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on
-        it, so the peak of a signal that is clipped or jumps is a value that the signal takes."""
+        it, so the peak of a signal that is clipped or jumps is a value that the signal takes. Raises a ValueError for a parameter
+        or an array."""
         return extreme(self, name)
 
     @cached_property
@@ -249,8 +249,8 @@ class Result:
         return start_values(self.program, self.x[-1], self.m[-1])
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """Plot over time with Matplotlib, a panel for each name (or list of names), one below the other; return the axes
-        (panels,).
+        """Plot quantities over time with Matplotlib: one panel for each name or list of names, from top to bottom. Return the
+        axes (panels,).
 
         Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
         an automaton is not in its initial mode. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
@@ -258,10 +258,10 @@ class Result:
         Parameters
         ----------
         names : quantities, "mass.p", or components, "body.pose[3]".
-        axes : axes of your own figure, one per name.
+        axes : axes of your own figure, one per panel.
 
-        Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
-        states without names; KeyError for an unknown name.
+        Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes or, without names,
+        for a model without states or with more than 12; KeyError for an unknown name.
         """
         return curves(self, names, axes)
 
@@ -290,7 +290,7 @@ class Result:
 
         layout = self.program.layout
         names = self.names() if names is None else names
-        self._find(names)
+        self._compute(names)
         variables: dict[str, Any] = {}
         for name in names:
             slot = layout[name]
@@ -307,7 +307,7 @@ class Result:
 
         layout, columns = self.program.layout, dict[str, Any]()
         names = self.names() if names is None else names
-        self._find(names)
+        self._compute(names)
         for name in names:
             slot = layout[name]
             if slot.block == "p":
@@ -324,8 +324,8 @@ ten samples per period."""
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
     """Return the time and value of the maximum of a scalar, or of its minimum if the sign is -1; see `Result.peak`."""
     values = sign * np.asarray(result[name], dtype=float)
-    if values.ndim != 1:
-        raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
+    if values.shape != result.t.shape:
+        raise ValueError(f'"{name}" is not a scalar over time: its values have the shape {values.shape}')
     times = result.events.times
     time, value = _refined_peak(result.t, values, times)
     for side in result.at_events(name) if len(times) else ():

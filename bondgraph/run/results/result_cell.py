@@ -1,22 +1,19 @@
-"""Show a result in a notebook: end of the run, states, names to plot, events and energy account."""
+"""Notebook cell of a result: end of the run, states, names to plot, events and energy account."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from bondgraph.output.cells import MAX_ROWS, cell, code, collapsible, items, line, table
 from bondgraph.run.results.curves import Plottable
 from bondgraph.run.results.energy_account import Ledger
 from screws.errors import plural
 
-if TYPE_CHECKING:
-    pass
-
-_NAMES = 12
+_MAX_NAMES = 12
 
 
-class Finished(Plottable, Protocol):
+class FinishedRun(Plottable, Protocol):
     @property
     def failure(self) -> Any: ...
 
@@ -27,7 +24,7 @@ class Finished(Plottable, Protocol):
     def ledger(self) -> Ledger: ...
 
 
-def result_cell(result: Finished) -> str:
+def result_cell(result: FinishedRun) -> str:
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
     end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
@@ -39,7 +36,7 @@ def result_cell(result: Finished) -> str:
     return cell(*blocks)
 
 
-def _states(result: Finished) -> str:
+def _states(result: FinishedRun) -> str:
     layout, rows = result.program.layout, []
     names = [name for name in layout.names("x") if name in result]
     for name in names[: MAX_ROWS + 1]:
@@ -51,7 +48,7 @@ def _states(result: Finished) -> str:
     )
 
 
-def _quantities(result: Finished) -> str:
+def _quantities(result: FinishedRun) -> str:
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
         if layout[name].block != "p" and name in result:
@@ -60,11 +57,11 @@ def _quantities(result: Finished) -> str:
             part, _, rest = name.partition("." if "." in name else ":")
             parts.setdefault(part, []).append(f"{rest or part}{size}{unit}")
     count = sum(map(len, parts.values()))
-    lists = (collapsible(f"{part} ({len(names)})", items(names, _NAMES)) for part, names in parts.items())
+    lists = (collapsible(f"{part} ({len(names)})", items(names, _MAX_NAMES)) for part, names in parts.items())
     return collapsible(f"quantities ({count}): result[name], result.plot(name)", *lists)
 
 
-def _events(result: Finished) -> str:
+def _events(result: FinishedRun) -> str:
     shown = result.events.select(~result.events.internal)
     if not len(shown):
         return ""

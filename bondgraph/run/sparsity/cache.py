@@ -15,8 +15,8 @@ class StructureCache:
 
     Parameters
     ----------
-    indptr, indices : (n + 1,), (nonzeros,): pattern of the Jacobian in compressed column order; `rows` and `columns` are the rows
-        and columns of its entries (nonzeros,).
+    indptr, indices : pattern of the Jacobian in compressed column order, (n + 1,) and (nonzeros,); `rows` and `columns` are the
+        rows and columns of its entries (nonzeros,).
     """
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray):
@@ -27,7 +27,8 @@ class StructureCache:
         self._cached: dict[bytes, tuple[CouplingStructure, np.ndarray, np.ndarray]] = {}
 
     def couplings(self, nonzeros: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of a Jacobian with these entries (nonzeros,); extreme or non-finite values count as zero."""
+        """Return the couplings of a Jacobian with these entries (nonzeros,); values outside `MIN_COUPLING` to `MAX_COUPLING` and
+        NaN count as zero."""
         values = np.abs(nonzeros)
         is_coupling = (values > MIN_COUPLING) & (values < MAX_COUPLING)
         structure, on_diagonal, off_diagonal = self.structure(is_coupling)
@@ -36,7 +37,7 @@ class StructureCache:
         return JacobianCouplings(structure, diagonal, values[off_diagonal])
 
     def structure(self, is_coupling: np.ndarray) -> tuple[CouplingStructure, np.ndarray, np.ndarray]:
-        """Return the structure of these nonzero entries, and their indices on and off the diagonal."""
+        """Return the structure of the entries that the mask (nonzeros,) selects, and their indices on and off the diagonal."""
         key = is_coupling.tobytes()
         cached = self._cached.get(key)
         if cached is None:

@@ -27,16 +27,22 @@ _IN_EAR = 3
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
 PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
-"""Array with a value per step of the ears; the last step of an ear alone may lead to a state that an earlier ear reaches."""
+"""Array with a value per step of the ears; only the last step of an ear may lead to a state that an earlier ear reaches."""
 
 
 class CouplingGraph(Table):
-    """Coupling graph to be searched; `part` to `ear_states` as in `structure.CouplingStructure`.
+    """Coupling graph to be searched; its other fields are those of `structure.CouplingStructure`.
 
-    The fields of a state are its mark `seen`, its next coupling `following`, the previous state `predecessor` and coupling `step`
-    on the shortest path, and the number `met` of the ear whose search has visited it. `path` leads to the current state;
-    `finished` are states in post-order; `queue` are the `queued` states whose couplings are followed in turn; `driven` is the
-    start of the couplings of each column; `ears` and `ear_steps` are the numbers of ears and of their steps so far.
+    Parameters
+    ----------
+    seen, following : mark of each state, and its next coupling.
+    predecessor, step : previous state and coupling on the shortest path to each state.
+    met : number of the ear whose search has visited each state.
+    path : states that lead to the current state.
+    finished : states in post-order.
+    queue : the `queued` states whose couplings are followed in turn.
+    driven : start of the couplings of each column.
+    ears, ear_steps : numbers of ears and of their steps so far.
     """
 
     part: PerState
@@ -118,8 +124,8 @@ def search(g: CouplingGraph) -> None:
 
 
 def sort_couplings(g: CouplingGraph) -> None:
-    """Find where the couplings of each column and of each row begin, and the columns `drivers` of the couplings sorted by
-    rows."""
+    """Find where the couplings of each column and of each row begin, and the columns of the couplings sorted by rows
+    (`drivers`)."""
     find_starts(g.driven, g.columns, g.couplings, g.states)
     find_starts(g.drivers_at, g.rows, g.couplings, g.states)
     for i in range(g.states):
@@ -142,8 +148,8 @@ def find_starts(starts: Ints, by: Ints, count: int, n: int) -> None:
 
 
 def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, mark: int, count: int) -> int:
-    """Follow edges that begin `at` these positions, through states whose `seen` is not yet `mark`; append them after the `count`
-    states in `out`, in post-order, and return the new count."""
+    """Follow edges from `root`, with those of each state beginning `at` its position, through states that `seen` does not `mark`;
+    append these states in post-order to the `count` states in `out`, and return the new count."""
     seen, following, path = g.seen, g.following, g.path
     depth = visit(seen, following, path, at, root, mark, 0)
     while depth > 0:
@@ -171,7 +177,7 @@ def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: i
 
 
 def find_components(g: CouplingGraph) -> None:
-    """Find strong components (Kosaraju's algorithm), as `part` and `order`, with ascending states in each part."""
+    """Find strong components by Kosaraju's algorithm, and write `part` and `order`, with ascending states in each part."""
     finished, part, order, members, begins = g.finished, g.part, g.order, g.queue, g.step
     n, count, parts = g.states, 0, 0
     for start in range(n):

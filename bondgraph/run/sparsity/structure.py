@@ -1,5 +1,4 @@
-"""Structure of the couplings among states: the sparsity pattern of a Jacobian as a graph, with strong components, ears and
-drivers."""
+"""Structure of the couplings among states: the sparsity pattern of a Jacobian as a graph, with strong components and ears."""
 
 from __future__ import annotations
 
@@ -23,9 +22,10 @@ class CouplingStructure:
     Parameters
     ----------
     rows, columns : driven and driving state of each coupling (k,).
-    part : strong component of each state (n,); order : states, drivers first (n,).
+    part : strong component of each state (n,).
+    order : states, component by component, with driving components first (n,).
     inner : couplings within a component (l,).
-    drivers_at, drivers : drivers of state i are drivers[drivers_at[i] : drivers_at[i + 1]].
+    drivers_at, drivers : state i is driven by the states drivers[drivers_at[i] : drivers_at[i + 1]].
     ear_from, ear_at : start state of each ear (e,), and the range of each ear in the next two arrays (e + 1,).
     ear_couplings, ear_states : couplings along all ears, and the state to which each leads (w,).
     """
@@ -44,7 +44,6 @@ class CouplingStructure:
 
     @OnceProperty
     def table(self) -> FieldTable:
-        """Table of this structure for machine code."""
         table = FieldTable(Structure)
         for field in fields(self):
             table.point(field.name, getattr(self, field.name))

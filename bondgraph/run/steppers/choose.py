@@ -1,4 +1,4 @@
-"""Selection of the integration method of a run, named by the user or chosen by "auto", and of its integrator."""
+"""Selection of the integration method of a run, which the user names or "auto" chooses, and of its integrator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from bondgraph.tape.taylor import NoSeries, order_for
 
 
 def choose(program: Program, settings: Settings) -> Selection:
-    """Return the method for a run; raise E304 if it, or sparse algebra, needs a Jacobian that the program lacks."""
+    """Return the method for a run; raise E304 if the program lacks a Jacobian or Taylor series that the method needs, or a
+    Jacobian that band or sparse algebra needs."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
         title = f"{settings.linear} algebra needs a Jacobian, but the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))
@@ -43,7 +44,7 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
     if program.delays:
         return f'the state of the delay "{program.delays[0].name}" is a past value of a signal'
     if program.expand is None or not program.is_machine_code:
-        return "it has no tape in machine code"
+        return "its formulas have no tape in machine code"
     try:
         program.expand(order_for(steps.relative))
     except NoSeries as missing:
@@ -52,7 +53,8 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method for the remaining run after stiffness is detected, which is the same method without a Jacobian."""
+    """Return the method for the rest of a run after stiffness is detected: a stiff method or, for a program without a Jacobian,
+    the same method."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 

@@ -37,10 +37,10 @@ from bondgraph.run.steppers.shared_fields import (
 from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
 
 _EARLY_FRACTION = 1e-2
-"""Fraction of a step before which an event counts only if the guard has come at least halfway to zero there."""
-_TRUSTED = 0.05
+"""Fraction of a step; an event that is located before it counts only if its guard is at least halfway to zero there."""
+_MAX_CORRECTION = 0.05
 """Largest correction of a landing (a step to an event), as a fraction of its step."""
-_MOST_LANDINGS, _MOST_PUSHES = 3, 12
+_MAX_LANDINGS, _MAX_PUSHES = 3, 12
 """Maximum number of corrections of a landing, and of corrections that move a landing past a jump."""
 _DECAY_WINDOW = 2.0
 """Ratio of the times of successive inspections of decayed states."""
@@ -91,7 +91,8 @@ def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> 
 
 
 def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
-    """Count an accepted step whose allowed error is mostly rounding noise, and record the largest such noise of each state."""
+    """Count an accepted step in which rounding errors exceed the allowed error of a state, and record the largest such rounding
+    error of each state."""
     used = False
     for i in range(c.n):
         rounding, allowed = method.rounding(c, i, h), error_weight(c, i, abs(c.y_new[i]))
@@ -145,7 +146,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events until an event ends the run, the log is full, or `advance_run` stops for any other reason."""
+    """Integrate through events until an event ends the run, the log is full, or `advance_run` stops for another reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:
@@ -323,16 +324,16 @@ def land(c: IntegratorTable, method: Fixed) -> int:
     jumps, value, slope = c.jumps, g[first], c.slope
     shift = value / slope
     size = abs(shift)
-    worth = size > 2.0 * EPSILON * (abs(t_new) + h)
-    near = size < _TRUSTED * h
-    if worth and near and slope > 0.0 and not jumps and c.landings < _MOST_LANDINGS:
+    is_distinct = size > 2.0 * EPSILON * (abs(t_new) + h)
+    near = size < _MAX_CORRECTION * h
+    if is_distinct and near and slope > 0.0 and not jumps and c.landings < _MAX_LANDINGS:
         c.landings += 1
         c.landing = h - shift
         return Status.RETRY
     samples(c, h, t_new, False, method)
     early = h < c.h * _EARLY_FRACTION and value < before[first] * 0.5
     risen = True
-    if early or (value < 0.0 and (jumps or (slope > 0.0 and worth and not near))):
+    if early or (value < 0.0 and (jumps or (slope > 0.0 and is_distinct and not near))):
         risen = False
         for i in range(c.guard_count):
             fires = before[i] < 0.0 and g[i] >= 0.0
@@ -349,12 +350,12 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     """Prepare to land again at the first time past a jump and return True; return False if the step has ended near enough to
-    the jump. A step that ends before the jump because of rounding is lengthened each time."""
+    the jump. A step that ends before the jump because of rounding is lengthened by more each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
-    behind = value < 0.0 and shift > 0.0 and landings < _MOST_PUSHES
-    beyond = value >= 0.0 and shift < -2.0 * EPSILON * (abs(t_new) + h) and landings < _MOST_LANDINGS
+    behind = value < 0.0 and shift > 0.0 and landings < _MAX_PUSHES
+    beyond = value >= 0.0 and shift < -2.0 * EPSILON * (abs(t_new) + h) and landings < _MAX_LANDINGS
     if behind or beyond:
         c.landings += 1
         c.landing = h + (shift * (float(landings) + 1.0) if behind else shift)
@@ -373,13 +374,13 @@ def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bo
 
 
 def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Return the time, s, from the end of a step to the nearest jump of the first guard, on the side where the guard is not
-    negative; 0 if there is no jump nearby."""
+    """Return the time, s, from the end of a step to the nearest time at which the first guard has jumped and is not negative; 0
+    if there is no jump nearby."""
     least = 2.0 * EPSILON * h
     past = c.g[c.guard_count * (POINTS - 1) + c.first] >= 0.0
     near, far = 0.0, -1.0 * least if past else least
     while True:
-        if abs(far) > _TRUSTED * h:
+        if abs(far) > _MAX_CORRECTION * h:
             return 0.0
         if is_past(c, t_new, far, method) != past:
             break

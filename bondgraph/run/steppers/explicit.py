@@ -75,7 +75,6 @@ class ExplicitTable(IntegratorTable):
 
 @functools.cache
 def method_of(tableau: Tableau) -> Method:
-    """Return the method of a tableau for the integration loop."""
     return Method(
         name=tableau.name,
         table=ExplicitTable,
@@ -89,7 +88,7 @@ def method_of(tableau: Tableau) -> Method:
         dense=dense,
         cubic=hermite,
         stiffness=stiffness,
-        exported=(held_down,),
+        exported=(limited_by_stability,),
         coefficients=tableau,
     )
 
@@ -121,7 +120,6 @@ def dense_row(out: Disjoint, k: Reals, width: int, h: float, row: Fixed) -> None
 
 
 def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute all stages of a step of length h from (t, y) into k, y_stage and y_new; return the ratio of error to tolerance."""
     width, y, y_new, y_stage, k, tableau = c.width, c.y, c.y_new, c.y_stage, c.k, method.coefficients
     for s in unrolled(range(1, tableau.last)):
         # Rates do not depend on integrated powers.
@@ -218,14 +216,13 @@ def is_far(c: ExplicitTable, h: float) -> bool:
 
 def stiffness(c: ExplicitTable, h: float, method: Fixed) -> bool:
     """Return True if stability has limited the step size for many steps (Hairer's test) and much of the run is still ahead."""
-    if is_far(c, h):  # otherwise `held_down` does not need the sums
+    if is_far(c, h):  # otherwise `limited_by_stability` does not need the sums
         compare_last_stages(c, method)
-        return held_down(c, h, c.sums[0], c.sums[1], method)
-    return held_down(c, h, 0.0, 0.0, method)
+        return limited_by_stability(c, h, c.sums[0], c.sums[1], method)
+    return limited_by_stability(c, h, 0.0, 0.0, method)
 
 
 def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
-    """Compute the sums of squares of the differences of rates, and of states, between the last stage and the end of the step."""
     y, y_new, y_stage, k, width, above, below = c.y, c.y_new, c.y_stage, c.k, c.width, 0.0, 0.0
     for i in range(c.n):
         scale = error_weight(c, i, abs(y[i]))
@@ -238,7 +235,7 @@ def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
     c.sums[1] = below
 
 
-def held_down(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
+def limited_by_stability(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
     """Test for stiffness by the sums of squares of the differences of rates (`above`) and states (`below`) between the last stage
     and the end of the step."""
     if h * h * above > below * method.coefficients.boundary**2 and is_far(c, h):

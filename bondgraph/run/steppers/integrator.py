@@ -28,8 +28,8 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Page of rows that Python fills: `left` are empty rows; `written` rows are filled on this page and `total` on all pages;
-    `following` returns the next page."""
+    """Page of rows that Python fills: `left` are the empty rows, `written` counts the filled rows on this page and `total` those
+    on all pages, and `following` returns the next page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following
@@ -51,9 +51,9 @@ class Page:
             values = values[fit:]
             self.next(fit, self._m, 0)
         self.left[: len(values)] = values
-        self.wrote(len(values))
+        self.count_rows(len(values))
 
-    def wrote(self, count: int) -> None:
+    def count_rows(self, count: int) -> None:
         self.written += count
         self.total += count
 
@@ -66,15 +66,15 @@ class Page:
         return self._rows
 
 
-class LentPage:
-    """Page of rows that machine code fills; when all are full, machine code calls the table's `drain`."""
+class TablePage:
+    """Page of rows that machine code fills; when all rows are full, machine code calls the table's `drain`."""
 
     def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        return PythonCallback(self._full, self._no_more)
+        return PythonCallback(self._next_rows, self._stop)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
         self._times, self._following = times, following
@@ -86,7 +86,7 @@ class LentPage:
         if self._settler is not None:
             self._settler.before_call(rows)
 
-    def _full(self) -> int:
+    def _next_rows(self) -> int:
         table, count = self._table, int(self._table["written"])
         assert self._following is not None, "rows for all samples"
         held = 0 if self._settler is None else self._settler.after_call()
@@ -94,7 +94,7 @@ class LentPage:
         self.provide(self._times[count:], rows, self._following)
         return 0
 
-    def _no_more(self) -> int:
+    def _stop(self) -> int:
         self._table.point("drain", 0)
         return 0
 
@@ -143,7 +143,7 @@ class OneStep(Integrator):
             table.point("instants", settler.table)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
-        self._page = LentPage(table, settler)
+        self._page = TablePage(table, settler)
         self._counts = table.reader(*_COUNTS)
         self.seconds = 0.0
 

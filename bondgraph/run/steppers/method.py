@@ -21,18 +21,19 @@ class Method:
     ----------
     name : name of the method.
     table : class of its table.
-    sizes : integers outside the table that determine the lengths of its arrays; `stages` : number of rates in `k`.
+    sizes : integers outside the table that determine the lengths of its arrays, including `stages`, the number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
     explicit : True for a method for nonstiff models, which detects stiffness.
-    root : (x), inline: factor by which to divide the step size, a root of the ratio x of error to tolerance.
-    rounding : (c, i, h), inline: effect of rounding errors on state i in a step of length h.
+    root : (x), inline: return the factor by which to divide the step size, a root of the ratio x of error to tolerance.
+    rounding : (c, i, h), inline: return the effect of rounding errors on state i in a step of length h.
     attempt : (c, h, t_new, method): take a step from y to y_new, compute the rates `k` at its end, and return its error over the
         tolerance.
-    prepare_dense : (c, h, method), and `dense` : (c, theta, out, method): state at a fraction of the step just attempted;
-        `cubic` : (c, theta, h, out, method): a cheap approximation of that state.
+    prepare_dense : (c, h, method): prepare the dense output of the step just attempted.
+    dense : (c, theta, out, method): write the state at a fraction of that step.
+    cubic : (c, theta, h, out, method): write a cheap approximation of that state.
     stiffness : (c, h, method), for explicit methods: return True if the method should change.
     foresee : (c, h, error, method), for other methods: return `AT_HAND`, `DAMPED` or `NOT_AT_HAND`.
-    tempered : (c, length), inline: next step size after an accepted step whose error would allow `length`.
+    next_size : (c, length), inline: return the size of the next step after an accepted step whose error would allow `length`.
     exported : other functions with the argument `method` that are called by address.
     coefficients : data that its functions read.
     """
@@ -50,6 +51,6 @@ class Method:
     cubic: Callable[..., None]
     stiffness: Callable[..., bool] | None = None
     foresee: Callable[..., int] | None = None
-    tempered: Callable[[Any, float], float] | None = None
+    next_size: Callable[[Any, float], float] | None = None
     exported: tuple[Callable[..., Any], ...] = ()
     coefficients: Any = None

@@ -13,7 +13,8 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, gu
 
 
 def due(c: IntegratorTable) -> float:
-    """Return the time of the next tick or break; set `horizon`, the stop time before it, and the window of the formulas."""
+    """Return the time of the next tick or break; set `horizon` to this time or, if earlier, the stop time, and end the window of
+    the formulas at the next break."""
     earliest, nearest = math.inf, math.inf
     for i in range(c.clock_count):
         time = c.following[i]
@@ -27,7 +28,7 @@ def due(c: IntegratorTable) -> float:
 
 @inline
 def side_of_break(c: IntegratorTable, time: float, side: float) -> float:
-    """Return the time on the clock of the formulas just before (side -1) or after (side 1) a break."""
+    """Return the time on the clock of the formulas just before a break (side -1) or just after it (side 1)."""
     on_clock = c.origin + time
     return on_clock + (abs(on_clock) + c.span * 1e-6) * (side * BREAK_MARGIN)
 

@@ -14,8 +14,8 @@ from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
-"""Number of ticks after which a segment pauses to update a progress bar. It is a count, not a time, because the end of a
-run may depend on the pauses."""
+"""Number of ticks after which a segment pauses to update a progress bar: a count, not a time, because the end of a run may
+depend on the pauses."""
 
 
 class SampleTimeWrapper(Integrator):
@@ -50,20 +50,19 @@ class SampleTimeWrapper(Integrator):
             ahead = ahead[: int(np.searchsorted(ahead, until, side="right"))]
             segment = self._integrator.advance(ahead, page.left, until, page.next)
             self._t, self._x, self._q = segment.t, segment.x, segment.q
-            page.wrote(segment.written)
+            page.count_rows(segment.written)
             if segment.status != Status.STOP or not inside:
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """Replace the loop unknowns in a sample at a time break by their values after the break, because the sample's formulas
-        are evaluated there."""
+        """Replace the loop unknowns in a sample at a break by their values after the break, where the sample's formulas are
+        evaluated."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):
             page.filled[-1, : len(self._x)] = self._x
 
     def _tick(self) -> Segment | None:
-        """Carry out ticks; return a segment if a guard jumps through zero or an algebraic loop has no solution."""
         bound, before = self._bound, self._guards(self._t, self._x)
         self._t, x = self._ticks.tick(self._t, self._x, self._m)
         self._x, unsolved = bound.consistent(self._t, x, self._m)
@@ -78,7 +77,6 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels; drop a level once its guard has fallen below zero by more than its depth."""
         raw = self._bound.guards(t, x, self._m)
         levels, depths = self._levels.reshape(2, -1)
         levels[raw < -depths] = 0.0

@@ -15,8 +15,8 @@ from bondgraph.run.status import Status
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s, and number of
-    `steps` after which the integrator pauses, so that the run can end."""
+    """Tolerances of an integrator: relative tolerance of the error per step, largest step size, s, and number of steps after
+    which the integrator pauses, so that the run can end."""
 
     relative: float
     max_step: float
@@ -44,8 +44,8 @@ class Segment:
     written : number of filled sample rows, on the last page if there were several.
     fired : transitions whose guards crossed zero upward at t.
     reason : reason of a failure, "kind: message".
-    start : start of this segment, if the integrator handles events by itself; `held` : number of sample rows whose modes it has
-        written.
+    start : start of this segment, if the integrator handles events itself.
+    held : number of sample rows whose modes the integrator has written.
     """
 
     status: Status
@@ -61,8 +61,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run in counts since its start; `noisy` is the number of steps whose error weights were set by rounding errors
-    of the rates."""
+    """Cost of a run since its start, in counts and in seconds inside the integrator; `noisy` is the number of steps whose error
+    weights were set by rounding errors of the rates."""
 
     steps: int = 0
     rejected: int = 0
@@ -79,8 +79,8 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""After MIN_STEPS_BEFORE_GIVING_UP steps a run gives up if, at its rate of progress, it would need HOPELESS_RATIO times
-its maximum number of steps."""
+"""A run gives up after MIN_STEPS_BEFORE_GIVING_UP steps if, at its rate of progress, it would need HOPELESS_RATIO times its
+maximum number of steps."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""

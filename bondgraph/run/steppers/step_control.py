@@ -1,6 +1,6 @@
 """Step size control by the local error: propose a step size, accept or reject a step, and adapt the next step size.
 
-No function accesses states, so runs in SIMD lanes and single runs share the functions.
+The functions access states only at ticks, so runs in SIMD lanes share them with single runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STALE = 100
 """Number of steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
-_ANOTHER = 1e3
+_RETRY_FACTOR = 1e3
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -28,7 +28,7 @@ def is_tick_due(c: IntegratorTable, following: float) -> bool:
 
 
 def has_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if the run has taken too many steps, or certainly will (see `segment.too_many_steps`)."""
+    """Apply the test of `segment.too_many_steps` to the run."""
     if c.steps < MIN_STEPS_BEFORE_GIVING_UP:
         return c.steps > c.most
     return c.steps > c.most or c.t / c.span * float(c.most) * HOPELESS_RATIO <= float(c.steps)
@@ -80,7 +80,7 @@ def proposed(c: IntegratorTable) -> int:
 
 def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
-    noise, or fail. Repeated rejections lead to an early test, because shorter steps reduce truncation errors but not noise."""
+    noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
     if error <= 1.0 or (c.is_landing and is_finite):
         c.retries = 0
@@ -96,7 +96,7 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
         if c.cornered:
             return Status.STEP_TOO_SMALL if is_finite else Status.NOT_FINITE
         c.cornered = True
-        c.h = c.h * _ANOTHER
+        c.h = c.h * _RETRY_FACTOR
         c.rejections_since_test = c.rejections_before_test
     if c.rejections_since_test >= c.rejections_before_test:
         c.rejections_since_test = 0
@@ -126,8 +126,8 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
     """Return the next step size, given the `error` of the accepted step relative to the tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
-    if method.tempered is not None:
-        length = method.tempered(c, length)
+    if method.next_size is not None:
+        length = method.next_size(c, length)
     return larger(c.h, length) if c.is_last else length
 
 

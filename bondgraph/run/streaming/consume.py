@@ -1,5 +1,4 @@
-"""Consumption of the samples of a run page by page: keep or send the wanted quantities, and check and drop all other
-values."""
+"""Consumer of the samples of a run, page by page: it sends requested quantities, and checks and drops all other values."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from bondgraph.run.validation.checked_result import check_stride, has_constraint
 from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
-PROBES = 16
+KEPT_SAMPLES = 16
 """Number of samples whose states are kept to examine a run that cannot be trusted."""
 
 
@@ -25,27 +24,27 @@ class SampleConsumer:
     Parameters
     ----------
     chosen : requested quantities.
-    wanted : times of the requested samples since the start and on the user's clock, (k,) s; further samples may serve to check
-        constraints.
+    requested : times of the requested samples since the start and on the user's clock, (k,) s each; further samples may serve to
+        check constraints.
     send : function that takes times (k,) and values, by name, of valid samples.
     """
 
     def __init__(
         self,
         chosen: ChosenQuantities,
-        wanted: tuple[np.ndarray, np.ndarray],
+        requested: tuple[np.ndarray, np.ndarray],
         send: Callable[[np.ndarray, Mapping[str, np.ndarray]], object],
     ):
-        self._chosen, self._wanted, self._send = chosen, wanted, send
+        self._chosen, self._requested, self._send = chosen, requested, send
         self.seen = self.sent = 0
         self.last: tuple[np.ndarray, np.ndarray] | None = None
-        self._stays = list[tuple[np.ndarray, ...]]()
+        self._kept = list[tuple[np.ndarray, ...]]()
 
     def begin(self, run: Hybrid) -> None:
-        self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._wanted
-        self._own = np.isin(settings.times, since)
-        self._all = bool(self._own.all())
-        self._stay = _staying(program, self._own)
+        self._run, program, settings, (since, _) = run, run.bound.program, run.settings, self._requested
+        self._is_requested = np.isin(settings.times, since)
+        self._all = bool(self._is_requested.all())
+        self._is_kept = _kept_samples_mask(program, self._is_requested)
         self._search = SolutionCheck(program, settings.p, settings.rtol)
         self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
 
@@ -57,22 +56,22 @@ class SampleConsumer:
         energies = energies_at(program, settings.dates[rows], settings.p, x, m)
         broken = self._search.see(settings.dates[rows], x, m, q, energies)
         # The first sample is always kept, whatever its values.
-        holding = rows.stop if broken is None else max(broken.sample, 1)
-        if holding <= first:
+        valid = rows.stop if broken is None else max(broken.sample, 1)
+        if valid <= first:
             return
-        count = min(holding - first, len(x))
-        stays = np.flatnonzero(self._stay[rows][:count])
-        if len(stays):
-            self._stays.append((first + stays, x[stays], m[stays], q[stays]))
-        wanted = self._own[rows][:count]
-        since, dates = (times[self.sent : self.sent + int(wanted.sum())] for times in self._wanted)
+        count = min(valid - first, len(x))
+        kept = np.flatnonzero(self._is_kept[rows][:count])
+        if len(kept):
+            self._kept.append((first + kept, x[kept], m[kept], q[kept]))
+        requested = self._is_requested[rows][:count]
+        since, dates = (times[self.sent : self.sent + int(requested.sum())] for times in self._requested)
         if self._all:
-            self._keep(since, dates, x[:count], q[:count], m[:count], energies[:count])
+            self._forward(since, dates, x[:count], q[:count], m[:count], energies[:count])
         elif len(dates):
-            x, q, m = x[:count][wanted], q[:count][wanted], m[:count][wanted]
-            self._keep(since, dates, x, q, m, energies_at(program, dates, settings.p, x, m))
+            x, q, m = x[:count][requested], q[:count][requested], m[:count][requested]
+            self._forward(since, dates, x, q, m, energies_at(program, dates, settings.p, x, m))
 
-    def _keep(
+    def _forward(
         self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
     ) -> None:
         p = self._run.settings.p
@@ -82,35 +81,33 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """End the run before a lost solution, if any, after the last sample; return the number of valid samples."""
+        """Return the number of valid samples after the last page; if a solution was lost, end the run before it."""
         lost = self._search.result()
         if lost is None:
             return self.seen
         self._run.end_before(lost)
         return max(lost.sample, 1)
 
-    def staying(self, holding: int) -> tuple[np.ndarray, ...]:
+    def kept_samples(self, valid: int) -> tuple[np.ndarray, ...]:
         """Return the indices (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of the samples that were
-        kept among the first `holding`."""
-        numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._stays, strict=True))
-        wanted = numbers < holding
-        return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
+        kept among the first `valid`."""
+        numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+        is_valid = numbers < valid
+        return numbers[is_valid], np.ascontiguousarray(x[is_valid]), m[is_valid], np.ascontiguousarray(q[is_valid])
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        settings, (since, dates) = self._run.settings, self._wanted
+        settings, (since, dates) = self._run.settings, self._requested
         if self._all:
             return settings.times[:count], settings.dates[:count]
         return since[:count].copy(), dates[:count].copy()
 
-    def asked(self, holding: int) -> int:
-        return int(self._own[:holding].sum())
+    def requested_count(self, valid: int) -> int:
+        return int(self._is_requested[:valid].sum())
 
 
-def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and those at which constraints and
-    contacts are checked."""
-    stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
-    stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
+def _kept_samples_mask(program: Program, is_requested: np.ndarray) -> np.ndarray:
+    kept, requested = np.zeros(len(is_requested), dtype=bool), np.flatnonzero(is_requested)
+    kept[requested[np.linspace(0, len(requested) - 1, KEPT_SAMPLES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):
-        stay[:: check_stride(len(wanted))] = True
-    return stay
+        kept[:: check_stride(len(is_requested))] = True
+    return kept

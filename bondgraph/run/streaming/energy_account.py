@@ -1,4 +1,4 @@
-"""Running energy account of a run, from energies, integrated powers and events, with a bounded number of samples."""
+"""Energy account of a run that is computed while the run proceeds, with a bounded number of samples."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_names, events_before, members, totals_of
 
 MAX_SAMPLES = 5000
-"""Maximum number of samples of an account; above it, the sample with the largest residual represents each group of
-consecutive samples."""
-
+"""Approximate maximum number of samples of an account; in a longer run, the sample with the largest residual represents each
+group of consecutive samples."""
 
 _OF_ISLAND = ("residual", "energy scale so far", "largest residual so far")
 _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residual", "in play")
@@ -103,5 +102,4 @@ class RunningAccount:
 
 
 def _furthest(residuals: list[np.ndarray], in_play: list[np.ndarray]) -> np.ndarray:
-    """Return, for each sample (k,), the largest residual of any island, relative to that island's energy scale so far."""
     return np.max([np.abs(r) / np.where(most > 0.0, most, 1.0) for r, most in zip(residuals, in_play, strict=True)], axis=0)

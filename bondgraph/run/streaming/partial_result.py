@@ -16,9 +16,9 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import StartValues
 
 
-def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
+def not_kept(what: str, names: Sequence[str], in_sink: bool) -> RunError:
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
-    where = "in its sink" if sunk else "kept"
+    where = "in its sink" if in_sink else "kept"
     cures = ("its name in keep=[...], without sink=", "no keep=: the result then contains everything")
     return RunError(Problem("E347", f"{what} was not kept in this run", (f"{where}: {details}",), cures=cures))
 
@@ -26,8 +26,8 @@ def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
 class NotKept:
     """Placeholder for an array of samples that a run did not keep; every use raises E347."""
 
-    def __init__(self, what: str, names: Sequence[str], sunk: bool):
-        self._of = what, tuple(names), sunk
+    def __init__(self, what: str, names: Sequence[str], in_sink: bool):
+        self._of = what, tuple(names), in_sink
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise not_kept(*self._of)
@@ -49,7 +49,8 @@ class KeptResult(Result):
 
     Parameters
     ----------
-    slots, values : slot of each name, and its values (k, *shape); no values if they went to a sink.
+    slots : slot of each quantity, by name.
+    values : values (k, *shape) of each quantity; None if they went to a sink.
     measured : measures by name; a series is also among the values.
     totals : energy account of at most 5000 samples, without the energies of single elements.
     last : states (n,) and modes (modes,) at the last sample; None if the run was cut off at a sample whose states were not kept.
@@ -83,7 +84,7 @@ class KeptResult(Result):
         """Return the names of parameters and of kept quantities that did not go to a sink."""
         return (*(self.values or ()), *self.program.layout.names("p"))
 
-    def _find(self, names: Sequence[str]) -> None:
+    def _compute(self, names: Sequence[str]) -> None:
         """Do nothing, because all values have been computed."""
 
     def account(self) -> Ledger:
@@ -91,7 +92,7 @@ class KeptResult(Result):
 
     @property
     def final(self) -> StartValues:
-        """States and modes at the end by name, a start for another run; raises E347 if the run was cut off where states were
+        """States and modes at the end by name, as a start for another run; raises E347 if the run was cut off where states were
         not kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)

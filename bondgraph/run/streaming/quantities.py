@@ -39,12 +39,14 @@ class ChosenQuantities:
         return values
 
 
-def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> ChosenQuantities:
+def chosen_quantities(program: Program, requested: str | Sequence[str], samples: int) -> ChosenQuantities:
     """Return the requested quantities, by name or component, for runs with this number of samples.
 
     Raises `RunError` E346 with all errors in the request.
     """
-    names: tuple[object, ...] = tuple(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else (asked,)
+    names: tuple[object, ...] = (requested,)
+    if isinstance(requested, Iterable) and not isinstance(requested, str):
+        names = tuple(requested)
     slots, wrong = dict[str, Slot](), list[str]()
     for name in names:
         slot = _slot(program, name)
@@ -62,10 +64,10 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
     return ChosenQuantities(slots, {name: starts.get(slot, slot.start) for name, slot in slots.items()}, kernel)
 
 
-def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
+def measures_of(program: Program, requested: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
     """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346 with all errors."""
     measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
-    for name, value in asked.items():
+    for name, value in requested.items():
         measure = measure_of(value)
         why = why_not(measure, program) if isinstance(name, str) else (f"{name!r} is not a name",)
         wrong += [f'"{name}": {why[0]}'] if why else []
@@ -76,7 +78,7 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
     for name in whole_quantities & measures.keys():
         if measures[name] != series(name):
             wrong.append(f'"{name}" already names a quantity kept at all samples: give this measure another name')
-    if wrong or not asked:
+    if wrong or not requested:
         title = "keep= must give measures or quantities by name"
         raise RunError(Problem("E346", title, tuple(wrong) or ("it is empty",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
     return measures

@@ -1,4 +1,4 @@
-"""Run that keeps only some quantities, with a checked `KeptResult`."""
+"""Run that keeps only some quantities, and checks its `KeptResult`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.consume import SampleConsumer
 from bondgraph.run.streaming.partial_result import KeptResult, NotKept
-from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_of, measures_of
+from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_quantities, measures_of
 from bondgraph.run.validation.checked_result import checked_result, rank_loss
 from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.surface_contacts import contact_concerns
@@ -31,7 +31,7 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    """Sink that stores the values at a given number of samples in arrays: `values` by name, (samples, *shape)."""
+    """Sink that stores the values of a known number of samples in memory, as `values` (samples, *shape) by name."""
 
     def __init__(self, samples: int):
         self._samples, self._written = samples, 0
@@ -56,24 +56,24 @@ class Memory(Sink):
 PAGE = 2**18
 """Number of values in a page of samples (at least one sample): 2 MB, which fits into a processor's cache."""
 
-Wanted = tuple[np.ndarray, np.ndarray]
-"""Requested sample times, measured from the start and on the user's clock, (k,) s."""
+RequestedTimes = tuple[np.ndarray, np.ndarray]
+"""Requested sample times, measured from the start and on the user's clock, (k,) s each."""
 
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """Quantities that a run with these settings keeps, with their sink (None for the result itself), or named measures of these
+    """Quantities that runs of a program keep, with their sink (None for the result itself), or named measures of these
     quantities."""
 
     program: Program
     choice: Selection
-    wanted: Wanted
+    wanted: RequestedTimes
     chosen: ChosenQuantities
     sink: Sinkable | None
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
-        """Run with the values in the settings, and check the result; wall time is measured from `begun` (`time.perf_counter`)."""
+        """Run with these settings, and return the checked result; wall time is measured from `begun` (`time.perf_counter`)."""
         sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)
@@ -89,8 +89,8 @@ class KeptRuns:
         return self._measured(complete) if self.measures else complete
 
     def _measured(self, result: KeptResult) -> KeptResult:
-        """Return the result with its measures, which are NaN if the run ended early, and without the measured quantities
-        except series."""
+        """Return the result with its measures, and without the measured quantities except series. If the run ended early, all
+        measures except series are NaN."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)
@@ -106,12 +106,12 @@ class KeptRuns:
         run = _begun(program, settings, consumer, bar)
         run.run(self.choice)
         run.samples.flush()
-        holding = consumer.finish()
+        valid = consumer.finish()
         statistics = statistics_of(run, self.choice, time.perf_counter() - begun)
-        numbers, x, m, q = consumer.staying(holding)
+        numbers, x, m, q = consumer.kept_samples(valid)
         events = Events.of(program, settings.p, settings.t_start, run.log)
-        is_wanted = np.isin(settings.times[numbers], since)
-        asked = np.searchsorted(since, settings.times[numbers][is_wanted])
+        is_requested = np.isin(settings.times[numbers], since)
+        requested = np.searchsorted(since, settings.times[numbers][is_requested])
         few = Result(
             program=program,
             p=settings.p,
@@ -125,27 +125,27 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
-        watched = few
-        few = checked_result(few, settings.t_start, (since[asked], dates[asked]), rank_loss(few, settings.t_start, run.t, run.x))
-        count = consumer.asked(holding)
+        unchecked, lost = few, rank_loss(few, settings.t_start, run.t, run.x)
+        few = checked_result(few, settings.t_start, (since[requested], dates[requested]), lost)
+        count = consumer.requested_count(valid)
         if few.failure is not run.failure:
             count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
         totals = consumer.account.ledger(float(dates[count - 1]))
         concerns = () if few.failure is not None else validity_concerns(few, totals, settings.rtol)
-        concerns = (*concerns, *contact_concerns(watched, settings.rtol))
+        concerns = (*concerns, *contact_concerns(unchecked, settings.rtol))
         last = consumer.last if consumer.sent == count else None
         if last is None and few.since[-1] == since[count - 1]:
             last = few.x[-1], few.m[-1]
         own_since, own_dates = consumer.times(count)
-        names, sunk = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
+        names, in_sink = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
         return KeptResult(
             program=program,
             p=settings.p,
             t=own_dates,
             since=own_since,
-            x=NotKept("x, the states at all samples,", names, sunk),  # type: ignore[arg-type]
-            m=NotKept("m, the modes at all samples,", names, sunk),  # type: ignore[arg-type]
-            integrals=NotKept("integrals, the integrated powers at all samples,", names, sunk),  # type: ignore[arg-type]
+            x=NotKept("x, the states at all samples,", names, in_sink),  # type: ignore[arg-type]
+            m=NotKept("m, the modes at all samples,", names, in_sink),  # type: ignore[arg-type]
+            integrals=NotKept("integrals, the integrated powers at all samples,", names, in_sink),  # type: ignore[arg-type]
             start_energies=run.start_energies,
             events=few.events,
             failure=few.failure,
@@ -168,27 +168,27 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, wanted: RequestedTimes, options: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
     Raises `RunError` E346 for invalid names, E348 for an invalid sink or a sink without quantities; `FileError` E415 for an
     unknown file type.
     """
-    if asked.sink is not None:
-        sink_for(asked.sink)
-    if asked.keep is None and asked.sink is None:
+    if options.sink is not None:
+        sink_for(options.sink)
+    if options.keep is None and options.sink is None:
         return None
-    if asked.keep is None:
+    if options.keep is None:
         title, why = "no quantities for the sink", "a sink takes the quantities that keep= names"
         raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
-    measures = measures_of(program, asked.keep) if isinstance(asked.keep, Mapping) else {}
-    if measures and asked.sink is not None:
+    measures = measures_of(program, options.keep) if isinstance(options.keep, Mapping) else {}
+    if measures and options.sink is not None:
         why = "a sink takes samples during the run, but a measure is known only at its end"
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
-    names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
-    chosen = chosen_of(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
-    return KeptRuns(program, choice, wanted, chosen, asked.sink, measures)
+    names = options.keep if not isinstance(options.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
+    chosen = chosen_quantities(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
+    return KeptRuns(program, choice, wanted, chosen, options.sink, measures)
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:

@@ -1,7 +1,7 @@
 """Test whether a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
 
-However short the steps, they cross the surface back and forth, while a smooth law is nearly constant over short enough steps.
-No step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
+Steps of any length cross the surface back and forth, whereas a smooth law is nearly constant over short enough steps. No step
+size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
 Two other kinds of run oscillate in this way: runs whose rates are rounding error, and runs in which the solution of an
 algebraic loop ceases to exist.
@@ -22,8 +22,8 @@ from bondgraph.run.results.failure import SLIDING_CURES
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
 are shorter by the factor _RATIO."""
-_MOST_STEPS, _CROSSINGS = 16_384, 4
-"""A walk ends after _MOST_STEPS steps or after _CROSSINGS crossings."""
+_MAX_STEPS, _CROSSINGS = 16_384, 4
+"""A walk ends after _MAX_STEPS steps or after _CROSSINGS crossings."""
 _JUMP, _ALIKE = 0.1, 0.5
 """A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
 _ALIKE of the largest."""
@@ -36,9 +36,9 @@ _LEAP = 1e-3
 
 
 @dataclass(frozen=True)
-class Endless:
-    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies, which by default
-    are those for the kind."""
+class EndlessRun:
+    """Reason why a run would take steps forever: kind of failure, message, suspected element or state, and remedies, by default
+    those for the kind."""
 
     kind: str
     reason: str
@@ -54,22 +54,22 @@ class SlidingMode:
     before: np.ndarray
     after: np.ndarray
 
-    def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
+    def explained(self, bound: Bound, t: float, m: np.ndarray) -> EndlessRun:
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
             reason = (
                 f'the rate of "{label}" is rounding error: the state is at rest, and the steps follow the last digits of the rate'
             )
-            return Endless("too many steps", reason, label, (f'a start that is not at rest: initial={{"{label}": ...}}',))
+            return EndlessRun("too many steps", reason, label, (f'a start that is not at rest: initial={{"{label}": ...}}',))
         loop = _lost_loop(bound, t, m, self)
         if loop is not None:
             named = ", ".join(loop.elements)
             reason = f"the solution of the algebraic loop through {named} ends here: all other solutions are far away"
-            return Endless("algebraic loop", reason, named)
+            return EndlessRun("algebraic loop", reason, named)
         name = _jumping_quantity(bound, t, m, self)
         what = f'the rate of "{label}"' if name is None else f'"{name}"'
         text = f"{what} chatters: it jumps back and forth across a switching surface that the run cannot leave (sliding mode)"
-        return Endless("chattering", text, label if name is None else name.rpartition(".")[0], SLIDING_CURES)
+        return EndlessRun("chattering", text, label if name is None else name.rpartition(".")[0], SLIDING_CURES)
 
 
 def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> bool:
@@ -81,7 +81,7 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return the algebraic loop whose solution jumps across the surface, so that its next Newton step is not small."""
+    """Return an algebraic loop whose next Newton step is not small on one side of the surface; None if there is none."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -110,9 +110,9 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) several times in ever shorter Euler steps, starting with a fraction of `pace`, s. Return the last
-    crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes
-    of the states."""
+    """Take several walks from (t, x) in ever shorter Euler steps, the first a fraction of `pace`, s. Return the last crossing of
+    a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are the sizes of the
+    states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -132,11 +132,11 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump, or None."""
+    steps, s, and the mean jump; return None if this does not happen."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None
-    for number in range(1, _MOST_STEPS + 1):
+    for number in range(1, _MAX_STEPS + 1):
         x_next = x + step * rates
         next_rates = bound.rates(t + number * step, x_next, m)
         if not np.isfinite(next_rates).all():
@@ -146,9 +146,9 @@ def _crossings(
             jumps.append((state, height))
             if len(jumps) == _CROSSINGS:
                 heights = np.array([value for _, value in jumps])
-                to_and_fro = np.all(heights[1:] * heights[:-1] < 0.0) and len({k for k, _ in jumps}) == 1
+                alternates = np.all(heights[1:] * heights[:-1] < 0.0) and len({k for k, _ in jumps}) == 1
                 sizes = np.abs(heights)
-                if to_and_fro and sizes.min() >= _ALIKE * sizes.max():
+                if alternates and sizes.min() >= _ALIKE * sizes.max():
                     return SlidingMode(state, x, x_next), number * step, float(sizes.mean())
                 jumps.pop(0)
         x, rates = x_next, next_rates

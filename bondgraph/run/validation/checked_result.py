@@ -1,4 +1,4 @@
-"""Result of a run up to the time at which its constraints no longer determine the motion."""
+"""Result of a run, cut off where its constraints no longer determine the motion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ SAME_TIME = 1e-3
 
 
 def has_constraints(program: Program) -> bool:
-    """Return True if a run is checked for constraints that lose rank or contradict each other."""
     return program.closing is not None and bool(program.closing.owners)
 
 
@@ -46,7 +45,7 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
     Parameters
     ----------
-    wanted : requested sample times, as in `PreparedProgram`; the result may have more samples.
+    wanted : requested sample times since the start and on the user's clock, (k,) s each; the result may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)

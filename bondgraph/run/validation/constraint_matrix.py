@@ -19,8 +19,11 @@ from bondgraph.run.program import Program
 class MatrixBlock:
     """Diagonal block of rows and columns that are coupled only to each other.
 
-    In ascending order it has its indices in the matrix (n,), the indices of its entries among the entries of the matrix (e,), and
-    their rows and columns in the block (e,).
+    Parameters
+    ----------
+    indices : ascending rows of the matrix in this block (n,).
+    entries : ascending indices of the block's entries among the entries of the matrix (e,).
+    row_indices, column_indices : rows and columns of these entries in the block (e,).
     """
 
     indices: np.ndarray
@@ -36,7 +39,7 @@ class MatrixBlock:
 
 
 def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixBlock, ...]:
-    """Return the diagonal blocks of a matrix (n, n) with these entries (e,)."""
+    """Return the diagonal blocks of a matrix (n, n) with entries in these rows and columns (e,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -57,7 +60,7 @@ def _grouped(numbers: np.ndarray, count: int) -> list[np.ndarray]:
     return np.split(order, np.searchsorted(numbers[order], np.arange(1, count))) if count else []
 
 
-SHARE = 0.3
+INVOLVED_SHARE = 0.3
 """Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
@@ -65,7 +68,7 @@ MAX_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class RowScaling:
-    """Scale of every row (n,), the inverse of its size, and sign that makes its diagonal entry positive (n,)."""
+    """Scale of every row, and the sign that makes its diagonal entry positive, (n,) each."""
 
     scale: np.ndarray
     signs: np.ndarray
@@ -88,8 +91,8 @@ class ConstraintMatrix:
         self.full = MatrixBlock(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
     def at_samples(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return, at samples, the entries of A (k, entries), and the right-hand sides and residuals of redundant rows (k,
-        ...)."""
+        """Return the entries of A at samples (k, entries), and the right-hand sides and the residuals of redundant rows, (k,
+        rows) each."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         entries, count = len(self.rows), len(self.closing.repeating)
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
@@ -120,8 +123,8 @@ class ConstraintMatrix:
         return eigenvalues
 
     def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual accelerations of redundant constraints: in total relative to their accelerations (k,), and by row
-        (k, rows)."""
+        """Return the norm of the residual accelerations of redundant constraints, relative to the norm of their accelerations
+        (k,), and the scaled residual of each row (k, rows)."""
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
         residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
@@ -133,5 +136,5 @@ class ConstraintMatrix:
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
         """Return the elements to which the `rows` with large `shares` belong."""
-        large = shares > SHARE * shares.max(initial=0.0)
+        large = shares > INVOLVED_SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

@@ -19,8 +19,8 @@ import numpy as np
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling
 
 RANK_TOLERANCE = 1e-9
-"""Fraction of the largest eigenvalue below which eigenvalues are zero; constraints with zero eigenvalues everywhere are
-redundant."""
+"""Fraction of the largest eigenvalue below which an eigenvalue counts as zero; an eigenvalue that is zero throughout a run comes
+from redundant constraints."""
 
 TOUCH_RATIO = 1e-3
 """Fraction of the largest neighbouring sample below which the square root of an eigenvalue counts as zero."""
@@ -47,9 +47,9 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first position, along times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
-    each other or, failing that, lose rank. The times of events are `jumps` (s); with `arrival`, the motion after such a
-    position is ignored."""
+    """Find the first of the samples t (k,), x (k, n), m (k, modes) at which constraints contradict each other or, if they never
+    do, the first position at which they lose rank. Events happen at the times `jumps` (s); with `arrival`, the motion after such
+    a position is ignored."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
@@ -67,8 +67,6 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the square root of the smallest eigenvalue reaches zero: between two samples, or where extrapolations from both
-    sides meet; with `arrival`, extrapolate only from the side of arrival."""
     measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples
     for k in _suspects(t.tolist(), roots.tolist(), arrival):
@@ -99,8 +97,8 @@ def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: 
 
 
 class _ScaledRoots:
-    """Scaling of the rows by their largest diagonal entries in a run, maximum rank of the scaled constraints, and square roots
-    along the run (k,)."""
+    """Square roots of the smallest eigenvalue that is not zero throughout a run, with each row scaled by its largest diagonal
+    entry in the run."""
 
     def __init__(self, constraints: ConstraintMatrix, entries: np.ndarray):
         diagonals = constraints.diagonals(entries)

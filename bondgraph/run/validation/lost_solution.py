@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bondgraph.run.program import NewtonLoop, Program
-from bondgraph.run.validation.concerns import FAR
+from bondgraph.run.validation.concerns import RTOL_FACTOR
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -21,14 +21,14 @@ ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes,
-because a current that symmetry holds at zero is a sum of other currents."""
+"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, with both in natural sizes:
+a current that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
 class LostSolution:
-    """First sample at which a value is not finite or no longer solves its equations, with kind of failure, reason, suspect,
-    and states there (n,)."""
+    """Loss of the solution: index of the first sample at which a value is not finite or no longer solves its equations, kind of
+    failure, reason, suspected element or state, and states there (n,)."""
 
     sample: int
     kind: str
@@ -67,7 +67,7 @@ class SolutionCheck:
     def __init__(self, program: Program, p: np.ndarray, rtol: float):
         self._program, self._p, self._seen = program, p, 0
         self._broken: LostSolution | None = None
-        self._loops = [_LoopCheck(loop, max(FAR * rtol, NEWTON_ROUNDING)) for loop in program.loops]
+        self._loops = [_LoopCheck(loop, max(RTOL_FACTOR * rtol, NEWTON_ROUNDING)) for loop in program.loops]
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
         """Check the next samples, given as for `find_lost_solution`, with their energies (k, storages), J; return the first
@@ -105,8 +105,8 @@ class SolutionCheck:
 
 
 class _LoopCheck:
-    """Check for samples at which, after the Newton steps of an evaluation, the next step of a loop exceeds the `tolerance`
-    relative to the largest unknown; unknowns that are zero are ignored."""
+    """Check for samples at which, after the Newton steps of an evaluation, the next step of an unknown exceeds `tolerance` times
+    its largest magnitude in the run; unknowns that are always zero are ignored."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance

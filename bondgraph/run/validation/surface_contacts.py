@@ -34,8 +34,15 @@ LOST = (
 
 @dataclass(frozen=True)
 class SurfaceContacts:
-    """Contacts between the same two surfaces: pose signals of the two bodies, surfaces as designed, paths of the surfaces'
-    parameters, and the contacts, each with the index in `poses`, 0 or 1, of its body 1."""
+    """Contacts between the same two surfaces.
+
+    Parameters
+    ----------
+    poses : pose signals of the two bodies.
+    surfaces : surfaces as designed.
+    parameters : paths of the parameters of each surface.
+    contacts : contacts, each with the index in `poses` of its body 1.
+    """
 
     poses: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -87,7 +94,8 @@ def _has_surfaces(shape: object) -> bool:
 
 
 def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about each contact that has lost the closest points, and about overlap at a point without a contact."""
+    """Return a concern about each contact that has lost the closest points, about overlap at a point without a contact, and about
+    a focal distance at which the run has failed."""
     concerns = _focal_distances(result)
     for group in watched_contacts(result.program):
         surfaces = group.actual_surfaces(result)
@@ -117,7 +125,6 @@ def _focal_distances(result: Result) -> list[ValidityConcern]:
 
 
 def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
-    """Return the pose signals of a contact's bodies 1 and 2; `side` is the index of its body 1 in the group."""
     return group.poses if side == 0 else (group.poses[1], group.poses[0])
 
 

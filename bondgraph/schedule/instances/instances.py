@@ -122,7 +122,7 @@ class Instances:
                 statements.append(StatementInstances(op, numbers, kind.rows[:, list(outs)], kind.rows[:, list(args)], negative))
         return statements
 
-    def same(self) -> np.ndarray:
+    def equal_values(self) -> np.ndarray:
         """Return pairs (k, 2) of equal values."""
         pairs = [kind.rows[:, list(pair)] for kind in self.kinds for pair in kind.pattern.equal]
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=int)

@@ -65,7 +65,7 @@ def sorted_instances(patterns: Instances) -> SortedInstances | None:
 
 
 def _merge(patterns: Instances) -> np.ndarray:
-    one, other = patterns.same().T
+    one, other = patterns.equal_values().T
     group = np.arange(patterns.values)
     while True:
         low, high = np.minimum(group[one], group[other]), np.maximum(group[one], group[other])
@@ -180,7 +180,7 @@ def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, c
 
 
 def statement_table(patterns: Instances, ordered: SortedInstances) -> tuple[np.ndarray, StatementTable]:
-    """Return the number of each value of the instances, and numbered statements as `numbered` makes them, without names."""
+    """Return the number of each value of the instances, and statements as `number_statements` makes them, without names."""
     states, parameters = patterns.states, patterns.parameters
     number = np.full(patterns.values, -1)
     number[[0, *states, *parameters]] = np.arange(1 + len(states) + len(parameters))

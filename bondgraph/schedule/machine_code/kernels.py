@@ -19,7 +19,7 @@ from bondgraph.emit.llvm import compile_ir
 from bondgraph.emit.tables import definitions
 from bondgraph.emit.text import DECLARATIONS, Part, define, loop_text, with_workspace
 from bondgraph.schedule.calls import NUMBERS, Kind
-from bondgraph.schedule.machine_code.loop_blocking import TILE, Fusion, Tiled, fused, tiled
+from bondgraph.schedule.machine_code.loop_blocking import TILE, Fusion, Tiled, fuse_loops, tile_loops
 from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, Tables
 from bondgraph.tape import opcodes as op
 
@@ -31,7 +31,7 @@ NOT_VECTORISED = """!0 = distinct !{!0, !1}
 
 
 class Style(NamedTuple):
-    """Style of code: `quick` for no optimisation; `fused` rounds a product and a sum once."""
+    """Style of code: not optimised if `quick`; a product and a sum are rounded once if `fused`."""
 
     quick: bool = False
     fused: bool = True
@@ -40,7 +40,7 @@ class Style(NamedTuple):
 _LOCAL = re.compile(r"%([a-z]+\d+)\b(?!\.)")
 
 
-def renamed(text: str, number: int) -> str:
+def rename_values(text: str, number: int) -> str:
     """Add a number to the names of values, so that several kernels fit into one function."""
     return _LOCAL.sub(rf"%\1.{number}", text)
 
@@ -62,7 +62,7 @@ def loop_function(
     index = strides(loop, "%i", begin, "%first", style.quick)
     lines = ["br label %first", "first:", *index.starts, "br label %body", "body:"]
     lines += [f"%i = phi i64 [{begin}, %first], [%next, %body]", *index.carried, *index.products]
-    lines += [*evaluation(routine, loop, "%i", read, style), *index.nexts]
+    lines += [*evaluation_lines(routine, loop, "%i", read, style), *index.nexts]
     lines += ["%next = add nuw nsw i64 %i, 1", f"%more = icmp ult i64 %next, {end}"]
     metadata = ", !llvm.loop !0" if len(loop.kind.program.steps) > MAX_VECTORISED_STEPS else ""
     lines += [f"br i1 %more, label %body, label %done{metadata}", "done:"]
@@ -97,16 +97,15 @@ def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) 
     )
 
 
-def keeping(schedule: Schedule) -> list[str]:
-    """Return the lines that first copy `copied_block` to the results, if the schedule has such a block."""
+def copy_lines(schedule: Schedule) -> list[str]:
     if schedule.copied_block is None:
         return []
     return [f"call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %{schedule.copied_block}, i64 {8 * schedule.n_out}, i1 false)"]
 
 
-def evaluation(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
+def evaluation_lines(routine: str, loop: KernelLoop, index: str | None, read: str, style: Style) -> list[str]:
     lines, results = kernel_lines(routine, loop, index, read, {}, style)
-    return lines + [line for column in range(len(loop.outs)) for line in stored(routine, loop, column, index, results)]
+    return lines + [line for column in range(len(loop.outs)) for line in store_lines(routine, loop, column, index, results)]
 
 
 def kernel_lines(
@@ -132,7 +131,9 @@ def kernel_lines(
     return lines, {(k, component): next(values) for k, size in enumerate(kind.sizes) for component in range(size)}
 
 
-def stored(routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]) -> list[str]:
+def store_lines(
+    routine: str, loop: KernelLoop, column: int, index: str | None, results: Mapping[tuple[int, int], str]
+) -> list[str]:
     lines = _pointer(routine, f"q{column}", loop.outs[column], index, "")
     first = sum(loop.kind.sizes[:column])
     for component in range(loop.kind.sizes[column]):
@@ -196,10 +197,10 @@ def fused_text(
         }
         lines, results = kernel_lines(routine, loop, f"%at.{k}", "", inputs, style)
         kept = [column for column in range(len(loop.outs)) if (k, column) not in fusion.dropped]
-        lines += [line for column in kept for line in stored(routine, loop, column, f"%at.{k}", results)]
-        body += [renamed(line, k) for line in lines]
+        lines += [line for column in kept for line in store_lines(routine, loop, column, f"%at.{k}", results)]
+        body += [rename_values(line, k) for line in lines]
         for (column, component), value in results.items():
-            values[k, column, component] = renamed(value, k)
+            values[k, column, component] = rename_values(value, k)
     heads, starts, ends = _carried(fusion, values)
     starts += [line for index in indices for line in index.starts]
     heads += [line for index in indices for line in index.carried]
@@ -320,19 +321,19 @@ def _text(schedule: Schedule, style: Style) -> str:
     # a parallel loop does not write what it reads in the workspace: it reads by a second name, so that LLVM can vectorise it
     parallel = [*parameters, "ptr noalias readonly %out.read", "ptr noalias readonly %w.read"]
     passed_twice = f"{passed}, ptr %out, ptr %w"
-    groups = tiled(schedule.loops)
+    groups = tile_loops(schedule.loops)
     for number, part in enumerate(_parts(groups)):
         function, arguments = f"{name}.part{number}", passed
         if isinstance(part, Tiled):
-            fusion = fused(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
+            fusion = fuse_loops(part, [loop for group in groups[groups.index(part) + 1 :] for loop in group.loops])
             if fusion is None:
                 texts.append(tiled_text(function, name, part, parameters, parallel, passed_twice, style))
             else:
                 texts.append(fused_text(function, name, fusion, parameters, parallel, passed_twice, style))
         elif part[0].count == 1:
             # rename values, so that several kernels fit into one function
-            bodies = enumerate(evaluation(name, loop, None, "", style) for loop in part)
-            lines = [renamed(line, k) for k, body in bodies for line in body]
+            bodies = enumerate(evaluation_lines(name, loop, None, "", style) for loop in part)
+            lines = [rename_values(line, k) for k, body in bodies for line in body]
             texts.append(define(f"internal void @{function}", parameters, lines, " noinline"))
         elif part[0].parallel:
             texts.append(loop_function(function, name, part[0], parallel, ".read", style))
@@ -340,7 +341,7 @@ def _text(schedule: Schedule, style: Style) -> str:
         else:
             texts.append(loop_function(function, name, part[0], parameters, "", style))
         calls.append(f"call void @{function}({arguments})")
-    body = with_workspace("w", schedule.workspace, [*keeping(schedule), *calls])
+    body = with_workspace("w", schedule.workspace, [*copy_lines(schedule), *calls])
     texts.append(define(f"void @{name}", [*inputs, "ptr noalias %out"], body, " noinline"))
     return "\n".join(texts)
 
@@ -407,8 +408,10 @@ def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndar
         shared = f"{_ALL}.form{number}"
         loops = [_merged(calls, tables) for calls in zip(*rows, strict=True)]
         products = dict.fromkeys(line for loop in loops for line in strides(loop, "%i", "", "", True).products)
-        lines = [*keeping(members[0]), *products]
-        lines += [renamed(line, k) for k, loop in enumerate(loops) for line in evaluation(_ALL, loop, "%i", "", style)]
+        lines = [*copy_lines(members[0]), *products]
+        lines += [
+            rename_values(line, k) for k, loop in enumerate(loops) for line in evaluation_lines(_ALL, loop, "%i", "", style)
+        ]
         lines = with_workspace("w", max(schedule.workspace for schedule in members), lines)
         texts.append(define(f"internal void @{shared}", [*parameters, "i64 %i"], lines, " noinline"))
         for index, schedule in enumerate(members):

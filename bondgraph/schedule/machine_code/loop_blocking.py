@@ -54,7 +54,7 @@ class Reach:
         return min(self.start, last), max(self.start, last) + self.size
 
 
-def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
+def tile_loops(loops: Sequence[KernelLoop]) -> list[Tiled]:
     """Group loops for tiling, in an equivalent order."""
     groups: list[Tiled] = []
     behind: list[KernelLoop] = []  # short loops on which the group before them does not depend
@@ -139,7 +139,7 @@ _EDGE, _MAX_ENUMERATED = 16, 8
 
 @dataclass(frozen=True)
 class Carried:
-    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` ago."""
+    """Source of an input: the result `component` of output `column` of loop `writer` of the group, `rounds` rounds ago."""
 
     writer: int
     column: int
@@ -178,7 +178,7 @@ class Fusion:
         return max(first + lag, 0), min(max(last + lag, 0), count)
 
 
-def fused(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
+def fuse_loops(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
     """Fuse a group whose kernels are short and read recent rounds, else return None; `others` are all loops after it."""
     loops, lags = group.loops, group.lags
     if len(loops) < 2 or sum(len(loop.kind.program.steps) for loop in loops) > MAX_FUSED_STEPS:

@@ -62,9 +62,10 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     """Return the bodies of all collisions of a model, free bodies first.
 
     Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
-    than their own momentum."""
+    than their own momentum; E485 for an inertia that is not that of a rigid body.
+    """
     model, layout = compiled.model, compiled.program.layout
-    _refuse(model)
+    _check_model(model)
     by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}
     ordered = sorted(by_path.values(), key=lambda body: body.momentum is None)
     free = [body for body in ordered if body.momentum is not None]
@@ -79,14 +80,14 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     M = np.linalg.inv(inverse) if free else np.zeros((0, 6, 6))
     mass = np.trace(M[:, 3:, 3:], axis1=1, axis2=2) / 3.0
     centre = np.stack([M[:, 2, 4], M[:, 0, 5], M[:, 1, 3]], axis=1) / mass[:, None]  # the corner of M is m c x
-    _refuse_others(M, mass, centre, free, model.name)
+    _check_inertias(M, mass, centre, free, model.name)
     return Bodies(tuple(ordered), len(free), pose, momentum, inverse, mass, centre)
 
 
 _CURE = "bondgraph.stepping for jointed, constrained or driven bodies, or only rigid_body(), ground() and prescribed_body()"
 
 
-def _refuse(model: Model) -> None:
+def _check_model(model: Model) -> None:
     if not model.collisions:
         cure = "collisions(graph, bodies) with bodies that have a shape"
         raise refusal("E549", f'no body of "{model.name}" may collide', cure, about=model.name)
@@ -98,7 +99,7 @@ def _refuse(model: Model) -> None:
         raise refusal("E549", title, _CURE, about=model.name)
 
 
-def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
+def _check_inertias(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
     corner = mass[:, None, None] * cross_matrices(centre)
     rest = M - M * np.pad(np.ones((3, 3)), ((0, 3), (0, 3)))
     rest[:, :3, 3:] -= corner

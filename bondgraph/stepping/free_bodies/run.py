@@ -81,7 +81,8 @@ class FreeBodyResult(Result):
         """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
 
         All three are computed from impulses, forces and velocities. The residual is only rounding error if forces are constant,
-        as weights are, and shrinks with the step size if springs or sources act."""
+        as weights are, and shrinks with the step size if springs or sources act.
+        """
         ledger = super().account()
         supplied, lost, step = self.work.T
         more = {"moved bodies": supplied, CONTACTS: lost, STEP: step}
@@ -148,14 +149,15 @@ def free_body_stepper(
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
     tolerance : tolerance of relative velocities at contacts, relative to the largest relative velocity in the step.
-    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if far more are needed, the result is reported
-        as unreliable.
+    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if a velocity still changes by more than ten
+        times the tolerance in the last sweep, the result is reported as unreliable.
     sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
         until another body may touch them or their forces change. With 0, no body falls asleep.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E549 for a graph without collisions or with bodies that are not free, E551
-    for invalid settings; `simulate` raises E486 for bodies that cannot sleep.
+    Raises `ModelError` E100 for anything but a graph, E485 for an inertia that is not that of a rigid body, E549 for a graph
+    without collisions or with bodies that are not free, E551 for invalid settings; `simulate` raises E486 for bodies that cannot
+    sleep.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with exact Coulomb friction.
     """

@@ -1,4 +1,4 @@
-"""Run of free bodies: the table for the machine code of its steps, with growing capacity, and steps in pages.
+"""Run of free bodies: the table for the machine code of its steps, whose capacity grows as needed.
 
 Contacts of capsules and hulls are found in Python, between the parts of a step; formulas without machine code are also evaluated
 there.
@@ -34,7 +34,7 @@ BODY_FIELDS = ("asleep", "quiet", "island", "held")
 class Accuracy:
     """Accuracy of impulses, and the speed, m/s, below which islands fall asleep.
 
-    In the last sweep, no relative velocity changes by more than `tolerance` times the largest relative velocity.
+    Sweeps end when no relative velocity changes by more than `tolerance` times the largest one, or after `sweeps` sweeps.
     """
 
     tolerance: float = 1e-4
@@ -44,7 +44,7 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class CollisionGroup:
-    """Set of collisions, with the indices of its bodies among all bodies."""
+    """Set of collisions, with its shapes arranged by the indices of their bodies among all bodies."""
 
     collisions: CollisionSet
     arranged: Arrangement
@@ -67,18 +67,18 @@ class FreeBodyRun:
     accuracy: Accuracy
     others: np.ndarray
     """Indices in x of states of elements other than free bodies."""
-    moved: Callable[[float, np.ndarray], np.ndarray]
+    prescribed_motion: Callable[[float, np.ndarray], np.ndarray]
     """Function of time and state that returns poses and twists (n, 13) of the bodies that are not free."""
     sources: np.ndarray
-    """Block and index of each value that `moved` returns, (2, 13 n); empty if the values are constant."""
+    """Block and index of each value that `prescribed_motion` returns, (2, 13 n); empty if the values are constant."""
     table: FieldTable = field(init=False)
 
     def __post_init__(self) -> None:
         solids = [solid for each in self.sets for solid in each.arranged.solids]
-        self.in_python = any(type(solid) not in KINDS for solid in solids)
+        self.has_python_shapes = any(type(solid) not in KINDS for solid in solids)
         program = self.bound.program
         kernels = [program.rates, *([program.outputs] if self.sources.size else [])]
-        self.by_hand = not all(kernel is not None and kernel.is_machine_code for kernel in kernels)
+        self.has_python_formulas = not all(kernel is not None and kernel.is_machine_code for kernel in kernels)
         counts = np.cumsum([0, *(len(each.arranged.solids) for each in self.sets)])
         self._sizes = {
             "states": len(self.x),
@@ -91,7 +91,7 @@ class FreeBodyRun:
             "outputs_count": 0 if program.outputs is None else int(program.outputs.n_out),
         }
         self._first_shape = counts
-        if self.accuracy.sleep > 0.0 and (self.in_python or self.by_hand):
+        if self.accuracy.sleep > 0.0 and (self.has_python_shapes or self.has_python_formulas):
             title = "bodies cannot sleep next to capsules, hulls or Python formulas"
             raise refusal("E486", title, "sleep=0", "balls and boxes instead of capsules and hulls", about=program.name)
         self._make(
@@ -124,7 +124,7 @@ class FreeBodyRun:
         arrays["other"][:] = self.others
         if self.sources.size:
             arrays["source_block"][:], arrays["source_index"][:] = self.sources
-        arrays["placement"][:] = self.moved(0.0, self.x).ravel()
+        arrays["placement"][:] = self.prescribed_motion(0.0, self.x).ravel()
         arrays["pose"][:free], arrays["momentum"][:free] = bodies.pose[:, 0], bodies.momentum[:, 0]
         arrays["centre"][: 3 * free], arrays["light"][:free] = bodies.centre.ravel(), 1.0 / bodies.mass
         arrays["inverse_inertia"][: 9 * free] = bodies.inverse[:, :3, :3].ravel()
@@ -176,7 +176,7 @@ class FreeBodyRun:
         self.table.arrays["order"][:] = last.arrays["order"]
 
     def poses(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the axes (n, 3, 3) and origins (n, 3) of all bodies at the start."""
+        """Return the axes (n, 3, 3) and origins (n, 3) of all bodies in the current state."""
         _function("begin")(self.table.address)
         arrays, n = self.table.arrays, len(self.bodies.colliders)
         return arrays["R"][: 9 * n].reshape(-1, 3, 3).copy(), arrays["origin"][: 3 * n].reshape(-1, 3).copy()
@@ -185,7 +185,7 @@ class FreeBodyRun:
         self.table["h"] = h
         while True:
             _function("begin")(self.table.address)
-            status = self._search() if self.in_python else int(_function("find")(self.table.address))
+            status = self._search() if self.has_python_shapes else int(_function("find")(self.table.address))
             if status not in (tables.FULL, tables.PAIRS_FULL):
                 return self.pairs()
             self._grow(status)
@@ -211,7 +211,7 @@ class FreeBodyRun:
         return course[:taken], record[:taken]
 
     def _steps(self, steps: int) -> int:
-        if not (self.in_python or self.by_hand):
+        if not (self.has_python_shapes or self.has_python_formulas):
             return int(_function("advance", ctypes.c_int64)(self.table.address, steps))
         while self.table["taken"] < steps:
             status = self._step()
@@ -224,9 +224,9 @@ class FreeBodyRun:
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)
         if self.sources.size:
-            table.arrays["placement"][:] = self.moved(t, self.x).ravel()
+            table.arrays["placement"][:] = self.prescribed_motion(t, self.x).ravel()
         _function("begin")(address)
-        status = self._search() if self.in_python else int(_function("find")(address))
+        status = self._search() if self.has_python_shapes else int(_function("find")(address))
         if status != tables.DONE:
             return status
         _function("finish")(address)

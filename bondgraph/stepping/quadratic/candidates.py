@@ -42,7 +42,7 @@ def check_facets(facets: int | str, name: str) -> int | str:
 
 
 def directions(slips: int, facets: int | str) -> np.ndarray:
-    """Return facets e_j (facets, slips) for a number of slip directions; for the exact cone, the axes (slips, slips).
+    """Return facets e_j (facets, slips) for a number of slip directions; for an exact cone of two, the axes (2, 2).
 
     >>> directions(1, 8).tolist()
     [[1.0], [-1.0]]
@@ -71,7 +71,7 @@ class Cone:
     facets: np.ndarray
     """Facets (rows, slips), or, for the exact cone, the axes (2, 2), whose rows follow a row for the normal."""
     exact: bool
-    """True if the rows, the normal and the slips, form one second-order cone."""
+    """True if the rows, one for the normal and one for each slip, form a second-order cone."""
     slip: int
     """First row of the contact among the slips of all contacts."""
     along: tuple[int, ...] = ()
@@ -137,7 +137,7 @@ class Pairs:
     body1, body2 : (k,) indices among the bodies of their `Candidates`, or `WORLD`.
     p1, p2 : (k, 3) the nearest points of both bodies, world coordinates, m.
     normal : (k, 3) unit vectors from body 1 to body 2, world coordinates.
-    gap : (k,) m, negative where they overlap.
+    gap : (k,) m, negative where the bodies overlap.
     friction, restitution : (k,) coefficients.
     """
 
@@ -188,8 +188,8 @@ class Shapes:
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
             if len(pairs) > each.max_contacts:
-                title = f"{plural(len(pairs), 'candidate')} for contact are more than max_contacts={each.max_contacts}"
-                cures = ("a larger max_contacts=", f"a reach below {self.reach:g} m")
+                title = f"{plural(len(pairs), 'candidate')} for contact, more than max_contacts={each.max_contacts}"
+                cures = (f"collisions(..., max_contacts={2 * len(pairs)})", f"a reach below {self.reach:g} m")
                 raise refusal("E514", title, *cures, about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
             parts.append((numbers[pairs.body1], numbers[pairs.body2], pairs.p1, pairs.p2, pairs.normal, pairs.gap, mu, e))

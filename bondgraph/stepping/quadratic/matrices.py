@@ -52,7 +52,7 @@ class StepOptions:
 
 @dataclass(frozen=True, eq=False)
 class StepLayout:
-    """Layout of the data of a step: fields of one buffer, by name, with shape and meaning."""
+    """Unknowns, contacts and constraints of a step, and the layout of its numbers in one buffer."""
 
     unknowns: tuple[str, ...]
     """Label of each velocity."""
@@ -66,8 +66,8 @@ class StepLayout:
     constraints: tuple[str, ...]
     """Element of each equality; the rows of equalities come after the rows of contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
-    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and, for the
-    bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
+    """Start and shape of H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift
+    (slips), and, for the bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
     size: int
     index: np.ndarray | None
     """Index in the buffer of each output of the routine; None for a routine that writes the whole buffer."""
@@ -77,8 +77,6 @@ class StepLayout:
     """True if nothing moves when all velocities vanish."""
     remembers: bool
     """True if a step depends on the velocities of the previous step."""
-    moving: tuple[str, ...]
-    """All inertias, including dependent inertias."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
         start, shape = self.fields[name]
@@ -155,7 +153,7 @@ def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
 
 
 def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, normal: Mapping[int, Any]) -> Any:
-    """Return the lower bound of n dq: -gap, or, if bodies meet during the step and bounce, their separation (Moreau)."""
+    """Return the lower bound of n dq: -gap, or, if bodies meet during the step, their separation by restitution (Moreau)."""
     gap, rate = values.at(contact.gap)[0], values.at(contact.gap_rate)[0]
     restitution = options.restitution.get(contact.path, 0.0)
     if not options.full or restitution == 0.0:
@@ -276,7 +274,8 @@ class StepValues:
     """Values of a traced system, and their inputs.
 
     `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` their names and inertias, `turns`
-    True for rates of angles; `h` is the step size."""
+    True for rates of angles; `h` is the step size.
+    """
 
     def __init__(self, traced: Traced, model: Model):
         self.context, self.model = traced.context, model
@@ -353,7 +352,6 @@ def step_routine(traced: Traced, model: Model, options: StepOptions) -> tuple[Ro
         poses=tuple(map(len, poses)),
         still=all(rate.value == 0.0 for rate in rates),
         remembers=any(scalar.index in needed for scalar in values.v),
-        moving=tuple(path for path, element in model.elements.items() if is_inertia(element.law)),
     )
     return routine, layout
 

@@ -143,7 +143,6 @@ class ActiveSet:
         return solution
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last quadratic program with other bounds."""
         if not len(self._program[1]):
             return self.solve(*self._program, lower)
         assert self.units is not None
@@ -251,6 +250,5 @@ class InteriorPoint:
         return ProgramSolution(np.array(result.x) * units.ways, multipliers, outcome, int(result.iterations))
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last quadratic program with other bounds."""
         assert self._program is not None
         return self.solve(*self._program, lower, self.units)

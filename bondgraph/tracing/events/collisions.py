@@ -66,8 +66,8 @@ def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]
 def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """Return the one constraint that collides at an event, or that the event's automaton switches on (from `switched`)."""
-    if event.resets or event.error or event.internal or event.found:
+    """Return the one constraint that collides at an event or that the event's automaton switches on (from `switched`), if any."""
+    if event.resets or event.error or event.internal or event.added_by_tracing:
         return ()
     if event.stays:
         return tuple(name for name in event.impact if name in scalar) if len(event.impact) == 1 else ()
@@ -80,7 +80,7 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses of c scalars of colliding constraints and friction elements, row by row.
+    """Return, row by row, the effects of unit impulses, one for each of c scalars of colliding constraints and friction elements.
 
     The last f scalars belong to friction elements; there are n states, k events and s powers. The rows are states (n, c), flows
     (c, c), changes of guards (k, c), energies supplied (s, c) and limits of friction (f, c) per impulse; then flows (c,) and
@@ -120,7 +120,7 @@ def collision_table(context: TracingContext, acting: ActingUnknowns, collisions:
     held = slopes(of([unknown[name].held for name in names]))
     limits = {friction.unknown.element: friction.limit for friction in dry_frictions(context, acting)}
     bounds = slopes([limits[name] for name in collisions.frictions])
-    guards = slopes(of([event.guard for event in system.events if not event.found]))  # events that end a run come last
+    guards = slopes(of([event.guard for event in system.events if not event.added_by_tracing]))  # events that end a run come last
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in names])

@@ -28,7 +28,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import SparseEquations, equations_of
 from bondgraph.tracing.linear.ideal_reactions import in_an_impulse
-from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, Solved, in_modes, solve_in_modes
+from bondgraph.tracing.linear.modewise import MAX_SINGULAR_CASES, ModewiseSolution, in_modes, solve_in_modes
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext
 from bondgraph.tracing.on_tape.values import Entries, partials, scalars_of, shaped, shapes_of, through
 from screws.scalars import absolute, less, less_equal, maximum, where
@@ -99,7 +99,7 @@ class JumpEquations:
         return totals
 
 
-def instant_of(
+def jump_equations_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> JumpEquations:
     """Return the jump equations of an event from the states before it; a colliding constraint is active in every mode."""
@@ -206,8 +206,8 @@ def largest(values: Sequence[Any]) -> Any:
 MAX_NEWTON_STEPS = 12
 
 NEWTON_RTOL = 1e-8
-"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
-NaN."""
+"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, and larger than
+rounding error, the states become NaN."""
 
 MIN_SHARING_EVENTS = 16
 """Minimum number of events that only change modes for which they share one impulse; fewer events have their own code, in which
@@ -259,7 +259,7 @@ def impulse_of(
 ) -> Impulse:
     """Return the impulse of an event, or of all `sharing_events`, from the states before it (after its resets), in the modes
     after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
-    instant = instant_of(context, acting, event, before)
+    instant = jump_equations_of(context, acting, event, before)
     missing = Residual(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
     ideal = functools.cache(lambda: in_an_impulse(context, acting, functools.partial(instant.at, before), instant.action))
@@ -289,7 +289,7 @@ def impulse_of(
     return Impulse(after, pushes, supplied)
 
 
-def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
+def _zero_in_contradictions(context: TracingContext, solved: ModewiseSolution) -> list[Any]:
     """Return the impulses, set to zero where the equations of the mode after the event contradict each other, so that no impulse
     leads to this mode."""
     values = solved.values
@@ -323,8 +323,8 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps, of which one that increases the residual is cut to a quarter; the
-    states are NaN if the residual stays too large."""
+    """Return states and impulses after damped Newton steps; a step that increases the residual is cut to a quarter. The states
+    are NaN if the residual stays too large."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

@@ -1,8 +1,8 @@
 """Dry friction on a tape: its dependence on normal forces, and guards that detect Painlevé's paradox (no solution, or several).
 
-Slipping friction F = mu N changes the normal force N that a constraint needs: N = N0 + k mu N, so that (1 - k mu) N = N0. If 1
-- k mu is positive, there is one solution N. Otherwise the friction of a pressing constraint makes its bodies approach: either
-no N is a solution, or both N = 0 and a positive N are.
+Slipping friction F = mu N changes the normal force N that a constraint needs: N = N0 + k mu N, so that (1 - k mu) N = N0. If k mu
+is less than 1, there is one solution N. Otherwise the friction of a pressing constraint makes its bodies approach: either no N is
+a solution, or both N = 0 and a positive N are.
 
 Friction proportional to a load that it changes itself likewise has no solution, or several, where the determinant changes sign
 (`tracing.piecewise`).

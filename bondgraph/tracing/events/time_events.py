@@ -26,7 +26,7 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Maximum number of pieces (nested selections between linear functions) of a value whose roots are computed."""
+"""Maximum number of pieces (nested selections between polynomials) of a value whose roots are computed."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,15 @@ class Roots:
                 self._reach.append(functools.reduce(operator.or_, [self._reach[a] for a in arguments], 0))
         return self._reach[position]
 
-    def alone(self, position: int) -> bool:
+    def is_free_of_states(self, position: int) -> bool:
         """Return True if a value depends only on time and parameters."""
         return not self._depends(position) & _FOREIGN
 
-    def moving(self, position: int) -> bool:
+    def varies_with_time(self, position: int) -> bool:
         """Return True if a value depends on time, and on nothing else but parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
-        """Return a root that is not repeated."""
         return Root(self.tape.scalar(time), self._once)
 
     def switch_times(self, position: int) -> list[Root]:
@@ -110,7 +109,7 @@ class Roots:
 
     def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:
         """Return the times at which a value equals `goal`, a scalar that depends only on parameters."""
-        if not self.moving(value.index):
+        if not self.varies_with_time(value.index):
             return []
         code, *operands = self.tape.nodes[value.index]
         a, b, *more = [self._at(k) for k in operands] + [value] * 2
@@ -125,16 +124,16 @@ class Roots:
         if steps is not None:
             return self._stepped(*steps, goal)
         if code in (op.ADD, op.SUBTRACT):
-            fixed, other = (b, a) if self.moving(a.index) else (a, b)
-            if self.moving(fixed.index):
+            fixed, other = (b, a) if self.varies_with_time(a.index) else (a, b)
+            if self.varies_with_time(fixed.index):
                 return []
             if code == op.ADD:
                 return self.solved(other, goal - fixed)
             return self.solved(other, goal + fixed if other is a else fixed - goal)
         if code == op.MULTIPLY:
-            if self.moving(a.index) and self.moving(b.index):
+            if self.varies_with_time(a.index) and self.varies_with_time(b.index):
                 return []
-            fixed, other = (b, a) if self.moving(a.index) else (a, b)
+            fixed, other = (b, a) if self.varies_with_time(a.index) else (a, b)
             return self.solved(other, goal / fixed)
         if code == op.ABSOLUTE:
             return [*self.solved(a, goal), *self.solved(a, -goal)]
@@ -157,7 +156,7 @@ class Roots:
 
     def _polynomial_pieces(self, position: int) -> tuple[Piece, ...] | None:
         code, *operands = self.tape.nodes[position]
-        if not self.moving(position):
+        if not self.varies_with_time(position):
             return ((self._at(position),),)
         if code == op.INPUT:
             return ((self.tape.scalar(0.0), self.tape.scalar(1.0)),)
@@ -202,7 +201,7 @@ class Roots:
             part, factor = pending.pop()
             code, *operands = self.tape.nodes[part.index]
             pieces = self.pieces(part.index)
-            if code == op.FLOOR and self.moving(part.index):
+            if code == op.FLOOR and self.varies_with_time(part.index):
                 steps[part.index] = steps.get(part.index, self.tape.scalar(0.0)) + factor
             elif pieces is not None and len(pieces) == 1:
                 line = _sum(line, tuple(factor * c for c in pieces[0]))
@@ -210,8 +209,8 @@ class Roots:
                 pending += [(self._at(operands[0]), factor), (self._at(operands[1]), factor if code == op.ADD else -factor)]
             elif code == op.NEGATIVE:
                 pending.append((self._at(operands[0]), -factor))
-            elif code == op.MULTIPLY and not (self.moving(operands[0]) and self.moving(operands[1])):
-                fixed, other = (operands[1], operands[0]) if self.moving(operands[0]) else (operands[0], operands[1])
+            elif code == op.MULTIPLY and not (self.varies_with_time(operands[0]) and self.varies_with_time(operands[1])):
+                fixed, other = (operands[1], operands[0]) if self.varies_with_time(operands[0]) else (operands[0], operands[1])
                 pending.append((self._at(other), factor * self._at(fixed)))
             else:
                 return None
@@ -241,7 +240,7 @@ class Roots:
         ]
 
     def _integer_times(self, value: TapeScalar) -> list[Root]:
-        if not self.moving(value.index):
+        if not self.varies_with_time(value.index):
             return []
         return [Root(self.tape.scalar(-(c0 / c1)), self.tape.scalar(1.0 / s.absolute(c1))) for c0, c1 in self._lines(value)]
 
@@ -378,9 +377,9 @@ class _ValuesOfTime:
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
         for out in statement.outs:
             scalars = [self.tape.scalar(scalar) for scalar in scalars_of(env[out])]
-            if all(self.solver.alone(scalar.index) for scalar in scalars):
+            if all(self.solver.is_free_of_states(scalar.index) for scalar in scalars):
                 self.of_time[out] = env[out]
-                if any(self.solver.moving(scalar.index) for scalar in scalars):
+                if any(self.solver.varies_with_time(scalar.index) for scalar in scalars):
                     moving.add(out)
 
 

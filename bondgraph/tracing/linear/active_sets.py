@@ -45,7 +45,7 @@ import numpy as np
 
 from bondgraph.tracing.linear.circuits import Circuit, circuits_of, fundamental_circuits, lossless, without_rates
 from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
-from bondgraph.tracing.linear.holding import CircuitTerm, Holding, Levels, holding_equations, levels_of, masked
+from bondgraph.tracing.linear.holding import ActiveEquations, CircuitTerm, Levels, active_equations, levels_of, masked
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
     CONTRADICTION_RTOL,
@@ -57,7 +57,7 @@ from bondgraph.tracing.linear.indeterminate import (
     semidefinite_solver,
     solve_semidefinite,
 )
-from bondgraph.tracing.linear.self_stresses import SelfStresses, null_vector, reaction_steps, shared_without_circuits
+from bondgraph.tracing.linear.self_stresses import SelfStresses, least_norm_without_circuits, null_vector, reaction_steps
 from bondgraph.tracing.linear.solve import SingularSystem, magnitudes, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -98,14 +98,14 @@ class ActiveSetSolution:
     values: list[Any]
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
-    """Problem that determines modes and reactions together, if any."""
+    """Problems that determine modes and reactions together."""
     stresses: SelfStresses | None = None
     """Undetermined reactions, if the circuits are too many to list."""
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; return None if the equations of the active elements are not monotone."""
-    held = holding_equations(context, entries, right, ideal.gates)
+    """Solve A w = b in all modes by one elimination; return None if it fails, as for equations that are not monotone."""
+    held = active_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
     n = len(right)
@@ -130,7 +130,7 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     circuits = circuits_of(generic, gated, held.never | levels.rated, MAX_CIRCUITS if skew else FEW_CIRCUITS)
     if circuits is None and not skew:
-        least = shared_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
+        least = least_norm_without_circuits(context, held, ideal, fundamental_circuits(generic, held.never), scale)
         if least is not None and _fits(context, entries, right, least[0], ()):
             return ActiveSetSolution(least[0], (), box_parts(context, entries, right, held, ideal.gates), least[1])
         circuits = circuits_of(generic, gated, held.never, MAX_CIRCUITS)
@@ -257,7 +257,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations that form circuits among vanishing quantities; return None if a circuit has no equation."""
+    """Return the equation of each circuit among vanishing quantities; return None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -351,7 +351,7 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
     return parts
 
 
-def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquation) -> OpenShares:
+def _open_shares(context: TracingContext, held: ActiveEquations, equation: _CircuitEquation) -> OpenShares:
     """Return the undetermined reactions of a circuit, and the condition under which its right-hand sides contradict each
     other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
@@ -369,7 +369,7 @@ def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquat
 
 
 def _pushed(
-    held: Holding,
+    held: ActiveEquations,
     equations: Sequence[_CircuitEquation],
     shares: Sequence[OpenShares],
     terms: Sequence[CircuitTerm],
@@ -395,9 +395,9 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 
 
 def _motions(
-    context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
+    context: TracingContext, held: ActiveEquations, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return the rate of each circuit's contradiction during the motion, or None if its reactions do not change this rate."""
+    """Return, for each circuit, the rate of its contradiction during the motion, or None if its reactions do not change it."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
@@ -422,7 +422,7 @@ def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int
     return equations
 
 
-def _condition(held: Holding, circuit: Circuit) -> Any:
+def _condition(held: ActiveEquations, circuit: Circuit) -> Any:
     conditions = [held.holds[i] for i in circuit.rows if i in held.holds]
     conditions += [equal(where(held.holds[i], 1.0, 0.0), 0.0) for i in circuit.released]
     return functools.reduce(operator.and_, conditions) if conditions else None
@@ -433,7 +433,7 @@ def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
     return sum(terms[1:], terms[0]) if terms else 1.0
 
 
-def _misfit(context: TracingContext, held: Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
+def _misfit(context: TracingContext, held: ActiveEquations, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
     """Return the sum of the right-hand sides around a circuit, which must be zero."""
     return context.tape.scalar(sum((n * held.right_without(i, circuit.released) for i, n in vector.items()), 0.0))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from bondgraph.assembly.system import BoxLayout, LoweredTransition, System, environment
 from bondgraph.tape.specialise import specialise
-from bondgraph.tracing.linear.holding import Holding
+from bondgraph.tracing.linear.holding import ActiveEquations
 from bondgraph.tracing.linear.ideal_reactions import RowGate
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -26,15 +26,15 @@ from screws.scalars import equal, where
 
 @dataclass(frozen=True)
 class BoxPart:
-    """Problem of a part: the layout of its values, and the values: entries, offsets, lower bounds, upper bounds, and 1 for each
-    active row, else 0."""
+    """Problem of a part, with the layout of its values: entries, offsets, lower bounds, upper bounds, and 1 for each active row,
+    else 0."""
 
     layout: BoxLayout
     scalars: tuple[Any, ...]
 
 
 def box_parts(
-    context: TracingContext, entries: Entries, right: Sequence[Any], holding: Holding, gates: Mapping[int, RowGate]
+    context: TracingContext, entries: Entries, right: Sequence[Any], holding: ActiveEquations, gates: Mapping[int, RowGate]
 ) -> tuple[BoxPart, ...]:
     """Return the problem of a part with these equations, if it has friction along a line.
 

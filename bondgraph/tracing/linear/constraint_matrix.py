@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bondgraph.assembly.system import Closing, System
+from bondgraph.assembly.system import ConstraintMatrixLayout, System
 from bondgraph.model.ops import STABILISED
 from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.indeterminate import RedundantPart
@@ -23,7 +23,7 @@ class Closures:
     """The constraints of a system, and the scalars of their routine: flows, entries of A, and the right-hand sides and residuals
     of redundant rows."""
 
-    closing: Closing
+    closing: ConstraintMatrixLayout
     scalars: tuple[Any, ...]
 
     @property
@@ -49,7 +49,9 @@ def closures_of(
     entries = {(at[i], at[j]): value for (i, j), value in equations.entries.items() if i in at and j in at}
     rows = [(at[i], b, r) for part in repeating for i, b, r in zip(part.rows, part.right, part.residuals, strict=True) if i in at]
     elements = tuple(owners[k].element for k in always)
-    closing = Closing(tuple(element for element, _ in flows), elements, tuple(entries), tuple(i for i, _, _ in rows))
+    closing = ConstraintMatrixLayout(
+        tuple(element for element, _ in flows), elements, tuple(entries), tuple(i for i, _, _ in rows)
+    )
     scalars = (*(flow for _, flow in flows), *entries.values(), *(b for _, b, _ in rows), *(r for _, _, r in rows))
     return Closures(closing, scalars)
 

@@ -30,7 +30,7 @@ MIN_WORK_RATIO = 4
 
 @dataclass(frozen=True, eq=False)
 class SparseEquations:
-    """A w = b for `count` unknowns w.
+    """Linear equations A w = b for `count` unknowns w.
 
     `steps` is the larger matrix with `size` rows, whose first `count` rows and columns belong to w; None if A itself is used.
     `offsets` is the right-hand side from the tape, so that b, in which large terms may cancel, is never formed.

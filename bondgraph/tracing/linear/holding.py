@@ -37,7 +37,7 @@ class CircuitTerm:
 
 
 @dataclass(frozen=True)
-class Holding:
+class ActiveEquations:
     """Equations of a part while all its elements are active, and the equations that replace them for released elements."""
 
     entries: Entries
@@ -56,7 +56,7 @@ class Holding:
         """Entries without the couplings of equations that are never active."""
         return {(i, j): value for (i, j), value in self.entries.items() if i == j or i not in self.never}
 
-    def multiplied(self, factors: Sequence[Any]) -> Holding:
+    def multiplied(self, factors: Sequence[Any]) -> ActiveEquations:
         entries = {(i, j): value * factors[i] for (i, j), value in self.entries.items()}
         right = [b * factor for b, factor in zip(self.right, factors, strict=True)]
         return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
@@ -97,9 +97,9 @@ class Holding:
         return entries, right
 
 
-def holding_equations(
+def active_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
-) -> Holding | None:
+) -> ActiveEquations | None:
     """Return the equations of A w = b while all elements are active, or None if a released equation contains other unknowns or an
     active equation depends on modes."""
     tape = context.tape
@@ -130,7 +130,7 @@ def holding_equations(
         if j in never and i != j:
             left[i] = left[i] - value * released[j]
     kept = {(i, j): value for (i, j), value in held.items() if i == j or j not in never}
-    return Holding(kept, left, holds, released, never, [1.0] * len(left))
+    return ActiveEquations(kept, left, holds, released, never, [1.0] * len(left))
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,9 @@ class Levels:
     A0 + h A1, where A0 are the derivatives of vanishing quantities with respect to the unknowns, and A1 the derivatives of their
     rates."""
 
-    every: Holding
+    every: ActiveEquations
     """Equations of vanishing quantities on which unknowns act, and of the rates of the other vanishing quantities."""
-    values: Holding
+    values: ActiveEquations
     """Equations of vanishing quantities, A0; the equations of rates are empty."""
     rated: frozenset[int]
     """Equations of the rates; empty if no unknown of level A0 acts on the rates, because both levels are then solved as one."""
@@ -154,11 +154,11 @@ class Levels:
         return {(i, j): value for (i, j), value in self.every.entries.items() if (i in self.rated) == (j in self.rated)}
 
 
-def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
+def levels_of(context: TracingContext, held: ActiveEquations, ideal: Ideal) -> Levels:
     """Separate active equations by their levels.
 
-    All count as one level if no unknown of level A0 acts on the rates, or if a vanishing quantity jumps with time or depends on
-    an unknown whose own equation is that of a rate.
+    All equations count as one level if no unknown of level A0 acts on the rates, or if a vanishing quantity jumps with time or
+    depends on an unknown whose own equation is that of a rate.
     """
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()

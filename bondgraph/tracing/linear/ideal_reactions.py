@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bondgraph.assembly.system import Statement, Unknown
-from bondgraph.model.ops import Choice, one_of
+from bondgraph.model.ops import Choice, mode_is_active
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials, scalars_of, through
@@ -72,7 +72,7 @@ class Ideal:
     """Equations of the rates of vanishing quantities that depend only on states."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Return the problem restricted to some equations and unknowns; `solution` has the values of the other unknowns."""
+        """Return the reactions in some equations and unknowns; `solution` has the values of the other unknowns."""
         row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
         reactions = []
         for r in self.reactions:
@@ -96,7 +96,7 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Apply the function `fold` to all scalars, for example to specialise them to one mode."""
+        """Apply `fold` to the scalars of reactions, senses, moves and derived equations, for example to fix a mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}
@@ -205,7 +205,7 @@ def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: in
     states = range(len(context.system.modes[gate.args[0]][0]))
     mode = at([context.inputs["m"][slot]])[0]
     others = tuple(k for k in states if k not in gate.op.active)
-    return RowGate(slot, gate.op.active, others, one_of(mode, gate.op.active), sense)
+    return RowGate(slot, gate.op.active, others, mode_is_active(mode, gate.op.active), sense)
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:

@@ -35,7 +35,7 @@ import numpy as np
 from bondgraph.tracing.linear.ideal_reactions import Ideal, IdealReaction
 from bondgraph.tracing.linear.solve import (
     SINGULAR,
-    Eliminated,
+    Elimination,
     SingularSystem,
     eliminate,
     equilibrated,
@@ -245,7 +245,7 @@ def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[
     return LeastNormSolution(values, elements, contradiction, bool(by_time), decided, singular)
 
 
-def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any]) -> Eliminated:
+def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any]) -> Elimination:
     result = eliminate(entries, right, equilibrated(context.sampled(entries), len(right), len(right)))
     if result.equations and not (result.remaining < SINGULAR and RANK_GAP * result.remaining < result.least):
         raise SingularSystem(result.equations, result.unknowns)
@@ -266,7 +266,7 @@ def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
 Misfit = tuple[Any, Any]
 
 
-def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
+def _misfits(context: TracingContext, eliminated: Elimination, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
     """Return, for each equation without unknowns, the right-hand side (if it exceeds rounding error) and the size of its
     terms."""
     if not eliminated.equations:
@@ -289,7 +289,7 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 
 
 def _rates(
-    context: TracingContext, eliminated: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
+    context: TracingContext, eliminated: Elimination, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
     """Return, for each equation with a misfit, the misfit's rate along the motion, if unknowns act on the rates (index
     reduction)."""
@@ -381,7 +381,7 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 
 
 def _pushes(
-    context: TracingContext, eliminated: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
+    context: TracingContext, eliminated: Elimination, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
     """Return the direction of y for contradictory equations: the limit for elements with a small compliance D.
 

@@ -24,7 +24,7 @@ from bondgraph.tracing.linear.equations import SparseEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import LeastNormSolution, RedundantPart, solve_least_norm, solve_redundant
 from bondgraph.tracing.linear.redundant_modes import solve_redundant_modes
-from bondgraph.tracing.linear.regularity import regular, regular_without, singular_at, singular_part, singular_somewhere
+from bondgraph.tracing.linear.regularity import regular_without, singular_at, singular_part, singular_somewhere, solve_regular
 from bondgraph.tracing.linear.self_stresses import SelfStresses
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, solve, solve_pivoted
 from bondgraph.tracing.on_tape.context import TracingContext
@@ -45,7 +45,7 @@ class SolutionCache:
         """Return the solution in a mode, or None if the matrix is singular in this mode."""
         key = (self._entries_key(matrix), self._indices(right))
         if key not in self._regular:
-            self._regular[key] = regular(self._context, matrix, right)
+            self._regular[key] = solve_regular(self._context, matrix, right)
         return self._regular[key]
 
     def shared(self, matrix: Entries, right: Sequence[Any], fixed: Mapping[tuple[str, int], float]) -> LeastNormSolution:
@@ -73,7 +73,7 @@ class SolutionCache:
             raise outcome
         return outcome
 
-    def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
+    def regular_off_dead_centres(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
         """Return the solution if the matrix of a mode is singular only at dead centres, else None.
 
         Dead centres are states at which a friction effort does not affect the flow of its element. Friction slips there, so the
@@ -117,7 +117,7 @@ MAX_CASES = 16
 """Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of mode combinations of a part that are eliminated separately."""
+"""Number of mode combinations of a part above which one elimination for all modes (`active_sets`) is tried first."""
 
 MAX_SINGULAR_CASES = 256
 """Maximum number of mode combinations of a part that are searched for singular modes."""
@@ -156,7 +156,7 @@ class SharedMode:
 
 
 @dataclass(frozen=True)
-class Solved:
+class ModewiseSolution:
     """The unknowns of a linear system, the modes in which it is singular, and its parts with redundant equations."""
 
     values: list[Any]
@@ -173,15 +173,16 @@ def solve_in_modes(
     ideal: Callable[[], Ideal] | None = None,
     positions: Collection[int] = (),
     cases: int = MAX_SINGULAR_CASES,
-) -> Solved:
+) -> ModewiseSolution:
     """Solve A w = b for scalars of the tape, with a separate order of pivots for each combination of modes if no order suits
     all.
 
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
     may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
-    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Avoidable modes are
-    ignored: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
+    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Modes whose equations
+    contradict each other are ignored if a run can avoid them: if each of their states has a solution with other states of the
+    other automata.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
@@ -229,7 +230,7 @@ def solve_in_modes(
         modes += [mode.renumbered(rows, columns) for mode in solved.modes]
     if refused:
         raise SingularMode(refused, too_many)
-    return Solved(solution, tuple(modes), tuple(repeating), tuple(boxes), tuple(stresses))
+    return ModewiseSolution(solution, tuple(modes), tuple(repeating), tuple(boxes), tuple(stresses))
 
 
 Part = tuple[list[int], list[int], Entries]
@@ -316,18 +317,20 @@ def _renumbered(singular: SingularSystem, rows: Sequence[int], columns: Sequence
     return SingularSystem([rows[i] for i in singular.equations], [columns[j] for j in singular.unknowns])
 
 
-def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int) -> Solved:
+def _solve_part(
+    context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int
+) -> ModewiseSolution:
     slots = _modes_in(context, entries)
     counts = [len(states) for states, _ in context.system.modes.values()]
     count = math.prod(counts[slot] for slot in slots)
     if not slots and (ideal is None or ideal.motion):
-        solution = regular(context, entries, right, one_mode=True)
+        solution = solve_regular(context, entries, right, one_mode=True)
         if solution is None:
             raise singular_part(context, entries, right)
-        return Solved(solution)
+        return ModewiseSolution(solution)
     many, numbers = count > MAX_CASES, context.sampled(entries)
     if many and (count > cases or not singular_somewhere(numbers, len(right))):
-        return Solved(_pivoted(context, entries, right, numbers, slots, cases))
+        return ModewiseSolution(_pivoted(context, entries, right, numbers, slots, cases))
     combinations = list(itertools.product(*(range(counts[slot]) for slot in slots)))
     failures: list[tuple[tuple[int, ...], SingularSystem]] = []
     solutions: list[tuple[tuple[int, ...], list[Any]]] = []
@@ -346,7 +349,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
         except SingularSystem as error:
             shared = error
         if isinstance(shared, SingularSystem) or not (shared.decided and not shared.always):
-            solution = cache.elsewhere(matrix, b)
+            solution = cache.regular_off_dead_centres(matrix, b)
             if solution is not None:
                 solutions.append((values, solution))
                 continue
@@ -362,7 +365,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
     for values, solution in reversed(solutions):
         condition = in_modes(context.inputs["m"], dict(zip(slots, values, strict=True)))
         out = [where(condition, a, b) for a, b in zip(solution, out, strict=True)]
-    return Solved(out, tuple(modes))
+    return ModewiseSolution(out, tuple(modes))
 
 
 def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) -> Iterator[SharedMode]:
@@ -388,8 +391,9 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton; states of diodes do
-    not count, as a run enters them only by the diode's reaction."""
+    """Refuse a system without a least-norm solution in a mode, or whose equations contradict each other in all modes, or in all
+    modes with a certain state of an automaton; states of diodes do not count, as a run enters them only by the diode's
+    reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:
@@ -429,7 +433,7 @@ def _pivoted(
         for state in dict.fromkeys(tuple(int(v[k]) for v in list(samples.values())[: len(slots)]) for k in bad):
             fixed = {("m", slot): float(value) for slot, value in zip(slots, state, strict=True)}
             matrix = nonzero(through(functools.partial(specialise, context.tape, fixed=fixed), entries))
-            if regular(context, matrix, right) is None:
+            if solve_regular(context, matrix, right) is None:
                 failures.append((_mode_names(context.system, slots, state), singular_part(context, matrix, right)))
         if failures and len(bad) == len(next(iter(numbers.values()))):
             raise failures[0][1]

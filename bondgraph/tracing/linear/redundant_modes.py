@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.tracing.linear.holding import holding_equations
+from bondgraph.tracing.linear.holding import active_equations
 from bondgraph.tracing.linear.ideal_reactions import Ideal
-from bondgraph.tracing.linear.indeterminate import RedundantPart, semidefinite_sizes, solve_semidefinite
+from bondgraph.tracing.linear.indeterminate import SYMMETRY_TOLERANCE, RedundantPart, semidefinite_sizes, solve_semidefinite
 from bondgraph.tracing.linear.solve import SINGULAR, matrices_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
@@ -44,9 +44,10 @@ def solve_redundant_modes(
     n = len(right)
     if not _depend(matrices_of(context.sampled(entries), n)[0], positions):
         return None
-    held = holding_equations(context, entries, right, ideal.gates)
+    held = active_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
+    held = held.multiplied(_symmetric_factors(matrices_of(context.sampled(held.entries), n), positions))
     sizes = semidefinite_sizes(matrices_of(context.sampled(held.coupled), n))
     if sizes is None:
         return None
@@ -63,6 +64,17 @@ def solve_redundant_modes(
     raised = [where(held.holds[i], weights.get(i, 1.0) * s, s) if i in held.holds else s for i, s in enumerate(natural)]
     w, _ = solve_semidefinite(matrix, b, raised)
     return w, _repeating(matrix, b, sizes, always)
+
+
+def _symmetric_factors(matrices: np.ndarray, positions: Sequence[int]) -> list[float]:
+    """Return a factor for each row, 1 in `positions`, that makes matrices (k, n, n) symmetric: the equation of a dependent
+    storage, such as the rotor of a motor at a joint, may be divided by its inertia."""
+    top, factors = np.abs(matrices).max(axis=0), [1.0] * matrices.shape[1]
+    for i in set(range(len(factors))) - set(positions):
+        j = max(positions, key=lambda j: top[i, j] * top[j, i])
+        if top[i, j] * top[j, i] > 0.0 and abs(top[i, j] - top[j, i]) > SYMMETRY_TOLERANCE * top[j, i]:
+            factors[i] = float(top[j, i] / top[i, j])
+    return factors
 
 
 def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:

@@ -13,7 +13,7 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
 
-def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
+def solve_regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
     sizes; return None if both fail.
 
@@ -54,7 +54,6 @@ def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
 
 
 def singular_somewhere(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> bool:
-    """Return True if a matrix is singular at a sample."""
     return bool(np.any(singular_at(numbers, n)))
 
 

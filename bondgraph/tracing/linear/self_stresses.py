@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tracing.linear.circuits import Circuit, independent_rows
-from bondgraph.tracing.linear.holding import Holding
+from bondgraph.tracing.linear.holding import ActiveEquations
 from bondgraph.tracing.linear.ideal_reactions import Ideal, IdealReaction, RowGate
 from bondgraph.tracing.linear.indeterminate import factorised, is_zero, reaction_weights, residuals
 from bondgraph.tracing.linear.solve import SingularSystem, equilibrated, matrices_of, natural_sizes, rows_of, solve
@@ -45,8 +45,8 @@ class SelfStresses:
     gates: Mapping[int, RowGate]
 
 
-def shared_without_circuits(
-    context: TracingContext, held: Holding, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
+def least_norm_without_circuits(
+    context: TracingContext, held: ActiveEquations, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
 ) -> tuple[list[Any], SelfStresses] | None:
     """Return the solution of least norm in all modes and its self-stresses.
 
@@ -112,7 +112,7 @@ def reaction_steps(
 
 
 def _least_norm(
-    context: TracingContext, held: Holding, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
+    context: TracingContext, held: ActiveEquations, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
     """Return the solution of least norm in all modes for equations that have a solution; `scale` are natural sizes of the
     unknowns."""

@@ -41,7 +41,7 @@ class SingularSystem(Exception):
 
 
 @dataclass(frozen=True)
-class Eliminated:
+class Elimination:
     """A linear system after elimination: its triangular part, and the rows and columns without a pivot."""
 
     order: tuple[tuple[int, int], ...]
@@ -99,7 +99,7 @@ def solve(
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
 ) -> list[Any]:
-    """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
+    """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if A is singular.
 
     Of the pivots that are large enough at all samples, the pivot with the least fill-in (Markowitz) is chosen; structural zeros
     cost nothing. The order of pivots is fixed in the code: where a pivot vanishes at run time, the result is not finite.
@@ -122,7 +122,7 @@ def eliminate(
     right: Sequence[Any],
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
-) -> Eliminated:
+) -> Elimination:
     """Eliminate A w = b until no pivots are left; arguments as in `solve`."""
     n = len(right)
     rows, numbers = rows_of(matrix, n), rows_of({entry: np.array(samples[entry], dtype=float) for entry in matrix}, n)
@@ -169,7 +169,7 @@ def eliminate(
     equations = sorted(ready.lengths)
     unknowns = sorted(set(range(n)) - {j for _, j in order})
     remaining = max((float(_relative(numbers[i], scale[i]).max()) for i in equations if numbers[i]), default=0.0)
-    return Eliminated(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, remaining)
+    return Elimination(tuple(order), rows, b, tuple(steps), tuple(equations), tuple(unknowns), least, remaining)
 
 
 class _RowQueue:
@@ -298,7 +298,7 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Fraction of the product of their row and column sizes below which entries count as rounding error and are ignored."""
+"""Fraction of the product of row and column size below which an entry counts as rounding error and is ignored."""
 
 _ROUNDS = 3
 

@@ -84,7 +84,6 @@ class Samples:
         """Index of a state -> the factor by which its samples were scaled."""
 
     def shrink(self, states: Sequence[int], factor: float) -> None:
-        """Scale some states by a factor in all samples."""
         self._blocks["x"][:, list(states)] *= factor
         self._forget()
         for k in states:

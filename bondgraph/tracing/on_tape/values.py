@@ -1,4 +1,4 @@
-"""Values by name on a tape: evaluate a statement, split values into scalars and join them again, partial derivatives."""
+"""Values by name on a tape: evaluation of statements, conversion to scalars and back, and partial derivatives."""
 
 from __future__ import annotations
 

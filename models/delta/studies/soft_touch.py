@@ -39,7 +39,7 @@ from screwbond.models.studies.fields import check_record, number, vector
 
 from bondgraph import J0, J1, TF, Block, Compiled, Constraint, Element, Friction, Graph, I, Op, StateSpec, compile_model
 from bondgraph.errors import Problem
-from bondgraph.graph.builder import nested
+from bondgraph.graph.builder import subgraphs
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.run.events.records import Event
 from screws.names import answer_old_names
@@ -66,7 +66,7 @@ def add_brick(
     brick, gap_junction = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
     finger = TF("along x", APPROACH_DIRECTION, structural=True, domains=(TRANSLATION, TRANSLATION))
     robot.connect(brick, gap_junction).connect(gap_junction, finger.port("2"))
-    robot.connect(finger.port("1"), nested(robot)["arm 1"].port("tip"))
+    robot.connect(finger.port("1"), subgraphs(robot)["arm 1"].port("tip"))
     robot.connect(
         gap_junction,
         Constraint(

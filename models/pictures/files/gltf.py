@@ -152,15 +152,15 @@ class GltfDraft:
             self._tables["nodes"][parent].setdefault("children", []).append(number)
         return number
 
-    def move(self, node: int, courses: Mapping[str, Array], *, steps: bool = False) -> None:
+    def move(self, node: int, series: Mapping[str, Array], *, steps: bool = False) -> None:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
         A constant series becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
         since viewers interpolate linearly between rows. `steps`: each row is valid until the next.
         """
         entry = self._tables["nodes"][node]
-        for path, course in courses.items():
-            rows = single_precision(course if len(course) == 1 else course[self._rows], entry["name"])
+        for path, values in series.items():
+            rows = single_precision(values if len(values) == 1 else values[self._rows], entry["name"])
             if np.all(rows == rows[0]):
                 if tuple(rows[0].tolist()) != TRANSFORMS[path]:
                     entry[path] = rows[0].tolist()

@@ -183,7 +183,7 @@ Messages = Iterator[tuple[int, Any, Any]]
 def _transforms(channel: Any, log: Log) -> Messages:
     from foxglove.messages import FrameTransform, FrameTransforms, Quaternion, Timestamp, Vector3
 
-    courses = [(frame.name, frame.p.tolist(), frame.q.tolist()) for frame in log.frames]
+    tracks = [(frame.name, frame.p.tolist(), frame.q.tolist()) for frame in log.frames]
     for k, tick in enumerate(log.times.tolist()):
         now = Timestamp(sec=tick // 10**9, nsec=tick % 10**9)
         placed = [
@@ -194,7 +194,7 @@ def _transforms(channel: Any, log: Log) -> Messages:
                 translation=Vector3(**dict(zip("xyz", p[k], strict=True))),
                 rotation=Quaternion(**dict(zip("xyzw", q[k], strict=True))),
             )
-            for name, p, q in courses
+            for name, p, q in tracks
         ]
         yield tick, channel, FrameTransforms(transforms=placed)
 

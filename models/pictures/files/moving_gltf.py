@@ -99,10 +99,10 @@ def _shown(shown: NDArray[np.bool_]) -> Array:
 
 
 def _solid(draft: GltfDraft, world: int, solid: Solid, mesh: Mesh) -> int:
-    opacity, looks = OPACITY[solid.look], f"{solid.look.name.lower()} {solid.colour}"
+    opacity, look_name = OPACITY[solid.look], f"{solid.look.name.lower()} {solid.colour}"
     both = mesh.open and solid.look is not Look.WALL
     shade, unlit = WHITE if mesh.colours is not None else linear_colour(solid.colour), solid.look is Look.VEIL
-    material = draft.material(looks, shade, opacity=opacity, both_sides=both, unlit=unlit)
+    material = draft.material(look_name, shade, opacity=opacity, both_sides=both, unlit=unlit)
     lines = None
     if len(mesh.lines):
         ink = solid.line_colour

@@ -99,14 +99,14 @@ class RodLinks:
     def colour(self, k: int) -> str:
         return self.colours[k % len(self.colours)]
 
-    def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name` is a prefix of
-        their names."""
+    def solids(self, poses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
+        """Return all links and the base as solids at `poses` (links, k, 4, 4) with their sources; `name` is a prefix of their
+        names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
                 f"{name}{self.tree.links[k].name}",
-                courses[k],
+                poses[k],
                 mesh,
                 self.colour(k),
                 look=Look.OPAQUE,
@@ -114,7 +114,7 @@ class RodLinks:
             )
             for k, mesh in shapes.items()
         ]
-        return [*links, *self.stand(courses.shape[1], name)]
+        return [*links, *self.stand(poses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
         """Return the stand of the base at `count` samples; a free base or a robot without extent has none."""
@@ -124,24 +124,24 @@ class RodLinks:
         poses = np.tile(self.tree.base, (count, 1, 1))
         return [Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
-    def touching(self, k: int, courses: Array, point: Array) -> Solid:
+    def touching(self, k: int, poses: Array, point: Array) -> Solid:
         ball = globe(0.6 * self.radius).moved(along(np.array([0.0, 0.0, 1.0]), point)).painted(self.colour(0))
-        return Solid("point", courses[k], ball, self.colour(0), look=Look.OPAQUE)
+        return Solid("point", poses[k], ball, self.colour(0), look=Look.OPAQUE)
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
     """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
     the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
-    courses, sections = link_poses(tree, q), tree.sections
+    poses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
     for k, link in enumerate(tree.links):
         if visuals := visuals_of(link.name, link.visual):
             mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
-            with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
+            with_visuals.append(Solid(f"{name}{link.name}", poses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
     rods = RodLinks(tree, _link_ends(tree))
     if not with_visuals:
-        return rods.solids(courses, name, sources)
+        return rods.solids(poses, name, sources)
     # If some links have visuals, all other links are only frames; the base has a stand unless it is drawn.
     grounded = any(link.visual and not sections.path(carrier) for link, carrier in zip(tree.links, sections.carrier, strict=True))
     return [*with_visuals, *([] if grounded else rods.stand(len(q), name))]
@@ -171,28 +171,28 @@ GROUND = "#eef0f5"
 FLOOR = "#fbfcfd"
 
 
-def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
+def body_solid(name: str, H: Array, appearance: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
     """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; return None if it has none of these.
 
     `colours` : colour of the body, and of contact paths on it; `span` : drawn size of unbounded shapes, m.
     """
-    if looks.visuals:
-        clear = any(visual.opacity < 1.0 for visual in looks.visuals)
-        mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
-        return Solid(called, H, mesh, colour, colours[1], look=Look.GLASS if clear else Look.OPAQUE)
-    if looks.surface is not None:
-        return solid_of(called, H, looks.surface, colours)
-    if looks.solids:
+    if appearance.visuals:
+        clear = any(visual.opacity < 1.0 for visual in appearance.visuals)
+        mesh, colour = visuals_mesh(appearance.visuals, colours[0]), appearance.visuals[0].colour or colours[0]
+        return Solid(name, H, mesh, colour, colours[1], look=Look.GLASS if clear else Look.OPAQUE)
+    if appearance.surface is not None:
+        return solid_of(name, H, appearance.surface, colours)
+    if appearance.solids:
         # Unbounded shapes are pale sheets around all other shapes, visible from the front only.
-        endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
+        endless = any(isinstance(shape, HalfSpace) for shape in appearance.solids)
         colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
-        return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)
-    if looks.mass is None or looks.inertia is None or looks.centre is None or not looks.mass > 0.0:
+        return Solid(name, H, solids_mesh(appearance.solids, span), colour, colours[1], look=look, framed=not endless)
+    if appearance.mass is None or appearance.inertia is None or appearance.centre is None or not appearance.mass > 0.0:
         return None
-    return Solid(called, H, box_of_inertia(looks.mass, looks.inertia, looks.centre), *colours)
+    return Solid(name, H, box_of_inertia(appearance.mass, appearance.inertia, appearance.centre), *colours)
 
 
-def solid_of(called: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
+def solid_of(name: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
     """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
-    solid = Solid(called, H, surface, *colours)
+    solid = Solid(name, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.unbounded else solid

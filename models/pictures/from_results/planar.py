@@ -42,7 +42,7 @@ PlacedTouch = tuple[Visible, str, str]
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
-    """Return poses (k, 4, 4) in the plane, from a signal (k, 2) or (k, 3), or from numbers by "x", "y" and "angle"."""
+    """Return poses (k, 4, 4) in the plane, from a signal (2,) or (3,), or from scalar signals by "x", "y" and "angle"."""
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:
@@ -65,18 +65,18 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
     return float(np.max(np.ptp([*positions, *points], axis=0))) or 1.0
 
 
-def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
+def plate(name: str, H: Array, appearance: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
     """Return a body as a plate with its outline, or as its visuals; `size` is the extent of the largest body, m."""
-    if looks.visuals:
-        mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
-        return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
-    corners = _outline(looks)
+    if appearance.visuals:
+        mesh, colour = visuals_mesh(appearance.visuals, colours[0]), appearance.visuals[0].colour or colours[0]
+        return Solid(name, H, mesh, colour, colours[1], look=Look.OPAQUE)
+    corners = _outline(appearance)
     mesh = _slab(corners if len(corners) else circle(0.5 * POINT_DIAMETER * size)[:, :2], PLATE_THICKNESS * size)
-    if isinstance(looks.outline, float):
+    if isinstance(appearance.outline, float):
         # Spokes make the rotation of a disc visible.
-        ends = looks.outline * np.array([(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
+        ends = appearance.outline * np.array([(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
         mesh = joined(mesh, *(_line(ends[k : k + 2], z * PLATE_THICKNESS * size) for k in (0, 2) for z in (-1.003, 0.003)))
-    return Solid(called, H, mesh, *colours, look=Look.OPAQUE)
+    return Solid(name, H, mesh, *colours, look=Look.OPAQUE)
 
 
 def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTouch]:
@@ -150,13 +150,13 @@ def planar_touches(
     return touches, [*panels, *([Panel("friction $f_t$", "N", tuple(frictions), level=True)] if frictions else [])]
 
 
-def _outline(looks: PlanarAppearance) -> Array:
-    if isinstance(looks.outline, float):
-        return circle(looks.outline, sides=48)[:, :2]
-    if looks.outline is not None:
-        return np.asarray(looks.outline)
-    if looks.mass and looks.inertia:
-        half = 0.5 * math.sqrt(6.0 * looks.inertia / looks.mass)
+def _outline(appearance: PlanarAppearance) -> Array:
+    if isinstance(appearance.outline, float):
+        return circle(appearance.outline, sides=48)[:, :2]
+    if appearance.outline is not None:
+        return np.asarray(appearance.outline)
+    if appearance.mass and appearance.inertia:
+        half = 0.5 * math.sqrt(6.0 * appearance.inertia / appearance.mass)
         return half * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
     return np.zeros((0, 2))
 

@@ -154,7 +154,7 @@ class _SceneBuilder:
     def colours(self, path: str) -> tuple[str, str]:
         return self.own_colours.get(path, SOLIDS[len(self.solids) % len(SOLIDS)])
 
-    def course(self, signal: str) -> Array:
+    def pose_series(self, signal: str) -> Array:
         return poses_of(self.result, signal)
 
     def note_gravity(self, gravity: Array | None) -> None:
@@ -163,7 +163,7 @@ class _SceneBuilder:
 
     def endless_size(self) -> float:
         ends = [
-            np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
+            np.abs(self.pose_series(item.signals["pose"])[-1, :3, 3]).max()
             + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)
             for item in self.bodies().values()
             if item.shape.solids and not any(isinstance(shape, HalfSpace) for shape in item.shape.solids)
@@ -194,22 +194,20 @@ def _body(draft: _SceneBuilder, body: Visible) -> None:
         _add_body(draft, body, body.path, body.shape)
 
 
-def _add_body(draft: _SceneBuilder, body: Visible, key: str, looks: Appearance) -> None:
-    H, called = draft.course(body.signals["pose"]), draft.names.get(body.path, body.path)
-    draft.note_gravity(looks.gravity)
+def _add_body(draft: _SceneBuilder, body: Visible, key: str, appearance: Appearance) -> None:
+    H, name = draft.pose_series(body.signals["pose"]), draft.names.get(body.path, body.path)
+    draft.note_gravity(appearance.gravity)
     source = of_signal(body.signals["pose"])
-    solid = body_solid(called, H, looks, draft.colours(body.path), draft.endless_size() if looks.solids else 1.0)
+    solid = body_solid(name, H, appearance, draft.colours(body.path), draft.endless_size() if appearance.solids else 1.0)
     if solid is not None:
         # Ghosts of single links of a mechanism are useless.
         carried = any(body.path.startswith(_prefix(chain)) for chain in draft.chains)
         draft.solids[key] = replace(solid, ghosts=None if carried else solid.ghosts, source=source)
-    if looks.visuals or (looks.solids and looks.surface is None):
+    if appearance.visuals or (appearance.solids and appearance.surface is None):
         return
-    numbered = looks.surface is not None
-    if looks.surface is None or not looks.surface.unbounded:
-        draft.frames.append(
-            Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (called, ""), source=source)
-        )
+    numbered = appearance.surface is not None
+    if appearance.surface is None or not appearance.surface.unbounded:
+        draft.frames.append(Frame(H, *BODY_AXES, label=("O", str(len(draft.solids))) if numbered else (name, ""), source=source))
 
 
 def _chain(draft: _SceneBuilder, chain: Visible) -> None:
@@ -232,17 +230,17 @@ def _prefix(path: str) -> str:
 
 
 def _planar_body(draft: _SceneBuilder, body: Visible) -> None:
-    H, called = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
+    H, name = planar_poses(draft.result, body.signals), draft.names.get(body.path, body.path)
     draft.note_gravity(np.array([0.0, -body.shape.gravity, 0.0]))
     size = planar_size(draft.result, draft.visible)
     source = in_plane(body.signals)
-    draft.solids[body.path] = replace(plate(called, H, body.shape, draft.colours(body.path), size), source=source)
+    draft.solids[body.path] = replace(plate(name, H, body.shape, draft.colours(body.path), size), source=source)
     if not body.shape.visuals:
-        draft.frames.append(Frame(H, *BODY_AXES, label=(called, ""), source=source))
+        draft.frames.append(Frame(H, *BODY_AXES, label=(name, ""), source=source))
 
 
 def _joint(draft: _SceneBuilder, joint: Visible) -> None:
-    H = draft.course(joint.signals["pose"]) @ draft.course(joint.signals["frame"])
+    H = draft.pose_series(joint.signals["pose"]) @ draft.pose_series(joint.signals["frame"])
     source = product(of_signal(joint.signals["pose"]), of_signal(joint.signals["frame"]))
 
     def solid(size: float) -> Solid:
@@ -265,7 +263,8 @@ def _line_force(draft: _SceneBuilder, line: Visible) -> None:
 
 def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (
-        (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
+        (draft.pose_series(spring.signals[f"pose {end}"]) @ draft.pose_series(spring.signals[f"frame {end}"]))[:, :3, 3]
+        for end in "ab"
     )
     first, second = (product(of_signal(spring.signals[f"pose {end}"]), of_signal(spring.signals[f"frame {end}"])) for end in "ab")
     draft.coils.append(SpringDrawing(spring.path, starts, ends, sources=(first, second)))
@@ -348,7 +347,10 @@ def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:
-    """Return the Gauss frames in the world, (k, 4, 4), at contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
+    """Return the Gauss frames in the world, (k, 4, 4), at contact coordinates uv (k, 2) on a surface with poses (k, 4, 4).
+
+    `charts` : numbers of the charts of uv (k,); by default 0.
+    """
     uv, pose = np.asarray(uv, dtype=float), np.asarray(pose, dtype=float)
     chart = np.zeros(len(uv)) if charts is None else np.asarray(charts, dtype=float)
     local = [np.asarray(surface.geometry(q, c).H, dtype=float) for q, c in zip(uv, chart, strict=True)]

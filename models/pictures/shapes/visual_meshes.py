@@ -95,8 +95,8 @@ def _hull(points: Array) -> Mesh:
     hull = ConvexHull(points)
     normals = hull.equations[:, :3]
     corners = points[hull.simplices]
-    turned = np.sum(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) * normals, axis=1) < 0.0
-    faces = np.where(turned[:, None], hull.simplices[:, [0, 2, 1]], hull.simplices)
+    inward = np.sum(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]) * normals, axis=1) < 0.0
+    faces = np.where(inward[:, None], hull.simplices[:, [0, 2, 1]], hull.simplices)
     flat = Mesh(points[faces].reshape(-1, 3), np.repeat(normals, 3, axis=0), np.arange(3 * len(faces)).reshape(-1, 3))
     edges = [
         sorted(set(hull.simplices[i]) & set(hull.simplices[j]))
@@ -229,7 +229,9 @@ def _custom_mesh(visual: Visual) -> Mesh:
     if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
         title = f"the mesh of a visual has points of shape {points.shape} and triangles of shape {faces.shape}"
         raise refusal("E577", title, "points (m, 3) and triangles (n, 3), at least one", about="Visual")
-    if not (np.all(np.isfinite(points)) and faces.min() >= 0 and faces.max() < len(points)):
+    if not np.all(np.isfinite(points)):
+        raise refusal("E577", "the mesh of a visual has points that are not finite", "finite coordinates, m", about="Visual")
+    if not (faces.min() >= 0 and faces.max() < len(points)):
         raise refusal(
             "E577",
             "the mesh of a visual has triangles with missing points",

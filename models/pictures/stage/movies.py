@@ -41,13 +41,14 @@ def movie(
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    path : ".mp4" becomes ".gif" without ffmpeg.
+    path : file, whose extension ".mp4" becomes ".gif" without ffmpeg.
     seconds : length of the movie, to which the scene's time is stretched.
     fps : frames per second; at most 12 in a .gif.
     size : (width, height) in pixels, multiples of 2; halved in a .gif.
     progress : show a bar on a terminal when rendering takes longer than two seconds.
 
-    Returns the file written; it appears complete or not at all.
+    Returns the file written; it appears complete or not at all. Raises `ModelError` E160 for a run without anything to show, E579
+    for anything but a result or a scene; `FileError` E415 for another extension; `ExtraError` E418 if rendering is impossible.
     """
     scene, path, write = as_scene(shown), Path(path), _write_mp4
     if known_ending(path, ".mp4", ".gif") == ".gif" or not _has_ffmpeg():
@@ -120,14 +121,13 @@ INSET = (60, 70, 60, 90)
 
 
 class View:
-    """Interactive view of a scene: `plotter` is the pyvista plotter, to which anything may be added. It closes when its `with`
-    block ends.
+    """Interactive view of a scene, which closes when its `with` block ends; a notebook displays it as a cell's value.
 
-    A notebook displays it as a cell's value.
+    Anything may be added to `plotter`, the pyvista plotter.
     """
 
-    def __init__(self, scene: Scene, t: float, size: tuple[int, int], seen: bool):
-        self.scene, self._stage = scene, Stage(scene, size, seen=seen, mesh=(41, 61))
+    def __init__(self, scene: Scene, t: float, size: tuple[int, int], on_screen: bool):
+        self.scene, self._stage = scene, Stage(scene, size, on_screen=on_screen, mesh=(41, 61))
         self.plotter = self._stage.plotter
         self._stage.show(t, camera_of(self._stage, np.linspace(scene.t[0], scene.t[-1], 40), size, INSET))
         self.plotter.add_text(scene.title, position="upper_left", font_size=12, color="#1c2331")

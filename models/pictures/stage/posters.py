@@ -61,7 +61,8 @@ def still(
 ) -> None:
     """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
 
-    `t` : by default a representative time; `ghosts` : number of earlier poses shown of each solid with ghosts.
+    `t` : by default a representative time; `ghosts` : number of earlier poses shown of each solid with ghosts. Raises the errors
+    of `movie`.
     """
     scene, scale = as_scene(shown), size[1] / 720
     t = representative_time(scene) if t is None else t
@@ -75,7 +76,7 @@ def still(
             now = stage.show(t, camera)
         image = to_image(stage.image(), size)
         lines = [*scene.subtitle, f"t = {t:.3f} s", *past_events(scene, t)]
-        annotate(image, stage, now, camera, scale, lines, taken=[ring.box] if touch is not None else [])
+        annotate(image, stage, now, camera, scale, lines, reserved=[ring.box] if touch is not None else [])
     if touch is not None:
         _add_lens(image, scene, t, touch, camera, ring)
     save_image(image, path)
@@ -107,8 +108,8 @@ def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, i
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the view is from
-    the side of the contacts."""
+    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the contacts at
+    this time count most for the direction of the view."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
@@ -134,7 +135,7 @@ def annotate(
     lines: list[str],
     foot: float = 0.0,
     sides: dict[str, Side] | None = None,
-    taken: Sequence[Box] = (),
+    reserved: Sequence[Box] = (),
 ) -> None:
     """Draw title, lines, legend, scale bar, and the names of frames and ghosts on a picture.
 
@@ -142,11 +143,11 @@ def annotate(
     ----------
     foot : occupied height (pixels) at the bottom.
     sides : for movies, the label sides in the previous frame, which are kept; the legend then has all entries, visible or not.
-    taken : boxes that labels must not cover.
+    reserved : boxes that labels must not cover.
     """
     height, size = image.size[1], image.size
     sight = Sight.of(stage, camera) if sides is None else None
-    occupied: list[Box] = [*taken, draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
+    occupied: list[Box] = [*reserved, draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
     corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
     legend = stage.scene.legend if sight is None else sight.legend(now)
     occupied.append(draw_legend(image, legend, force_bar(stage, now, camera, size), corner, scale))
@@ -227,8 +228,8 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG of 3600 by 2400 pixels, or
-    2400 wide without contacts."""
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG or JPEG of 3600 by 2400
+    pixels, or 2400 wide without contacts. Raises the errors of `movie`."""
     from PIL import Image
 
     scene = as_scene(shown)

@@ -26,8 +26,8 @@ _GLASS = """//VTK::Light::Impl
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
 
 
-def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background` has the colours at the bottom and
+def plotter(size: tuple[int, int], background: tuple[str, str], on_screen: bool = False) -> Any:
+    """Open a window of this size (pixels) with lights, on the screen if `on_screen`; `background` has the colours at bottom and
     top.
 
     Raises `ExtraError` E418 if rendering is impossible.
@@ -38,7 +38,7 @@ def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = Fal
 
     # Without a screen VTK tries to open one, complains, and then renders off-screen anyway.
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
-    window = pv.Plotter(off_screen=not seen, window_size=list(size), lighting="none")
+    window = pv.Plotter(off_screen=not on_screen, window_size=list(size), lighting="none")
     # Pictures are rendered larger and averaged, which is cheaper in software than multisampling.
     window.render_window.SetMultiSamples(0)
     window.set_background(background[0], top=background[1])
@@ -212,7 +212,7 @@ class Stage:
     longer : additional scale factor for the length of frames.
     around : show later poses as ghosts too.
     mesh : points of a surface's mesh along u and v, multiples of 8 and 12, plus 1.
-    seen : open the window on the screen.
+    on_screen : open the window on the screen.
     """
 
     def __init__(
@@ -226,14 +226,14 @@ class Stage:
         longer: float = 1.0,
         around: bool = False,
         mesh: tuple[int, int] = (65, 97),
-        seen: bool = False,
+        on_screen: bool = False,
     ):
         scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
         self.shaft = scene.arrow_radius * fine
-        self.plotter = plotter(size, background, seen)
+        self.plotter = plotter(size, background, on_screen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
             [

@@ -67,7 +67,10 @@ function tellPointed(x, y) {
 const tipsOf = (H, length, pixel) => [0, 1, 2].map(j => pixel(add(column(H, 3), column(H, j), length)));
 function drawLabels(now, eye, near) {
   const [g, w, h] = sheet("labels"), pixel = projector(eye, w, h), taken = ["legend", "help"].map(boxOf), labels = [], avoid = [];
-  if (M.forces.length) document.querySelector("#legend .unit").style.width = `${Math.max(4, eye.scale * M.unit_length)}px`;
+  if (M.forces.length) {
+    const unit = document.querySelector("#legend .unit"), { unit_length, text } = arrowScale();
+    unit.style.width = `${Math.max(4, eye.scale * unit_length)}px`; unit.nextSibling.data = text;
+  }
   if (near) {
     const [x, y] = pixel(near.centre), r = near.reach * eye.scale, box = boxOf("lens"), R = .5 * (box[2] - box[0]), X = box[0] + R, Y = box[1] + R;
     const a = Math.atan2(Y - y, X - x), half = Math.acos((r - R) / Math.max(Math.hypot(X - x, Y - y), R + r));

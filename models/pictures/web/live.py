@@ -38,7 +38,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     """
     result = scene.result
     if result is None or result.program.model is None:
-        title, cure = "a live page needs a result, and this scene has none", "the result of `simulate` in this process"
+        title, cure = "a live page needs a result with its model", "the result of `simulate` in this process"
         raise refusal("E624", title, cure, about=scene.title)
     _refuse_parts_without_source(scene)
     compiled = compile_model(result.program.model, progress=False)

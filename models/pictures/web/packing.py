@@ -37,19 +37,19 @@ class Packed:
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
 
-    def course(self, name: str, values: Array) -> str:
+    def put_series(self, name: str, values: Array) -> str:
         return self.put(name, values[:1] if np.all(values == values[:1]) else values)
 
     def pose(self, name: str, poses: Array) -> str:
-        self.course(f"{name}_p", poses[:, :3, 3])
-        self.course(f"{name}_q", quaternions(poses))
+        self.put_series(f"{name}_p", poses[:, :3, 3])
+        self.put_series(f"{name}_q", quaternions(poses))
         return name
 
     def mesh(self, mesh: Mesh) -> str:
         parts = (mesh.points, mesh.normals, mesh.faces, mesh.lines, mesh.colours)
-        same = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
-        if same not in self._meshes:
-            name = self._meshes[same] = self.put(f"mesh{len(self._meshes)}", mesh.points)
+        key = tuple(None if part is None else np.asarray(part).tobytes() for part in parts)
+        if key not in self._meshes:
+            name = self._meshes[key] = self.put(f"mesh{len(self._meshes)}", mesh.points)
             index = "Uint16" if len(mesh.points) < 1 << 16 else "Uint32"
             self.put(f"{name}_normal", np.rint(127.0 * np.asarray(mesh.normals)), "Int8")
             self.put(f"{name}_index", mesh.faces, index)
@@ -57,7 +57,7 @@ class Packed:
                 self.put(f"{name}_line_index", mesh.lines, index)
             if mesh.colours is not None:
                 self.put(f"{name}_colour", np.rint(255.0 * np.asarray(mesh.colours)), "Uint8")
-        return self._meshes[same]
+        return self._meshes[key]
 
     def curve(self, values: Array, times: str = "tq") -> int:
         """Pack values (k,), which need not be finite, at the times with this name; return the index of the curve."""
@@ -92,15 +92,13 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     moving, near, far = solids_to_follow(scene, meshes, seen)
     packed.put("near", farthest(near, OUTLINE) if len(near) else near)
     centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-    newtons_per_metre, unit_length, _, longest = scene.scale
+    scales = [scene.scale, *([scene.scale_for(0.5 * float(np.ptp(near, axis=0).max()))] if moving else [])]
     return {
         "axes": AXES,
         "force_colour": FORCE,
         "legend": scene.legend,
-        "force_legend": scene.force_legend,
-        "newtons_per_metre": newtons_per_metre,
-        "unit_length": unit_length,
-        "longest": longest,
+        # Scales of arrows in a fixed view and, if any, in a view that follows bodies.
+        "scales": [scale._asdict() | {"text": scene.legend_of(scale)} for scale in scales],
         "radius": RADIUS * scene.unit,
         "tube": TUBE * RADIUS * scene.unit,
         "triad": GAUSS * scene.unit,
@@ -122,7 +120,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     }
 
 
-def downsampled(scene: Scene) -> Scene:
+def downsample(scene: Scene) -> Scene:
     """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
     slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
@@ -162,18 +160,18 @@ def _frames(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     for k, frame in enumerate(scene.all_frames):
         look = {"length": frame.length, "thickness": frame.thickness, "label": frame.label, "at_axis": frame.at_axis}
         look["on"] = scene.carriers(frame)
-        shown = None if frame.shown is None else packed.course(f"frame{k}_shown", frame.shown.astype(float))
+        shown = None if frame.shown is None else packed.put_series(f"frame{k}_shown", frame.shown.astype(float))
         frames.append({"pose": packed.pose(f"frame{k}", frame.poses), "shown": shown, **look})
     return frames
 
 
 def _force(k: int, force: Force, packed: Packed) -> dict[str, Any]:
-    at, newtons = packed.course(f"force{k}_p", force.points), packed.course(f"force{k}", force.newtons)
+    at, newtons = packed.put_series(f"force{k}_p", force.points), packed.put_series(f"force{k}", force.newtons)
     return {"at": at, "newtons": newtons, "pushing": force.pushing}
 
 
 def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str, Any]:
-    ends = {"start": packed.course(f"coil{k}_a", coil.starts), "end": packed.course(f"coil{k}_b", coil.ends)}
+    ends = {"start": packed.put_series(f"coil{k}_a", coil.starts), "end": packed.put_series(f"coil{k}_b", coil.ends)}
     mesh = packed.mesh(scene.coil(coil))
     return {"mesh": mesh, "colour": coil.colour, "length": coil.length, **ends}
 
@@ -183,7 +181,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
     rings = SIDES * np.arange(len(scene.t) - 1)
     lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
     tube = packed.mesh(Mesh(*path_tube(path.points, path.normals, thick), lines))
-    end = packed.course(f"path{k}_end", path.points)
+    end = packed.put_series(f"path{k}_end", path.points)
     return {"mesh": tube, "end": end, "on": path.on, "colour": path.colour, "ahead": path.ahead}
 
 
@@ -210,15 +208,15 @@ class EventRows:
 
     @classmethod
     def of(cls, result: Result, start: float, end: float) -> EventRows:
-        happened = result.events.times
-        times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
+        event_times = result.events.times
+        times = np.concatenate([result.t, np.repeat(event_times, 2), [start, end]])
         # Each event has values before and after it; the ends come last, and only where there is no sample.
         order = np.argsort(times, kind="stable")
         inside = (times >= start) & (times <= end)
         inside[-2:] = ~np.isin([start, end], result.t)
         # Drop states between two events at one instant.
-        first = np.diff(happened, prepend=-np.inf) > 0.0
-        last = np.diff(happened, append=np.inf) > 0.0
+        first = np.diff(event_times, prepend=-np.inf) > 0.0
+        last = np.diff(event_times, append=np.inf) > 0.0
         inside[len(result.t) : -2] &= np.column_stack([first, last]).ravel()
         order = order[inside[order]]
         return cls(result, times[order], order, Interpolation.of(result.t, [start, end]))

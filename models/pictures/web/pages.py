@@ -24,12 +24,12 @@ from screwbond.models.pictures.plotting import plain_text, shown_unit, title_wit
 from screwbond.models.pictures.scene import OPEN_THICKNESS, Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
 from screwbond.models.pictures.web.live import Live, run_data
-from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsampled, pack_scene
+from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsample, pack_scene
 
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
-from bondgraph.model.laws import Junction, Storing
+from bondgraph.model.laws import Junction, SignalBlock, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import INK
@@ -95,7 +95,9 @@ def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str,
         yield folded, remaining
 
 
-def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
+def pack_bonds(
+    rows: EventRows, downsampling: Downsampling, packed: Packed, number: Callable[[str], int | None]
+) -> dict[str, Any]:
     """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its index, or None."""
     result = rows.result
     model = result.program.model
@@ -113,9 +115,9 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
         most.append(float(np.percentile(sizes, POWER_PERCENTILE)) or float(sizes.max()) if len(sizes) else 0.0)
         ends = {"name": bond.name, "tail": bond.tail, "head": bond.head, "most": most[-1]}
         words = (domain.effort, domain.flow)
-        bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(thin.select(power))})
+        bonds.append({**ends, "effort": effort, "flow": flow, "words": words, "power": packed.curve(downsampling.select(power))})
     switches = [
-        {**switch, "signal": f"{name}.mode", "mode": packed.curve(thin.select(rows.values(f"{name}.mode")))}
+        {**switch, "signal": f"{name}.mode", "mode": packed.curve(downsampling.select(rows.values(f"{name}.mode")))}
         for name, switches in _switches(model).items()
         if f"{name}.mode" in result
         for switch in switches
@@ -174,10 +176,8 @@ def plottable(result: Result) -> Plottable:
             key = slot.block, slot.start, slot.size
             slots.setdefault(key, slot)
             names.setdefault(key, []).append(name)
-    ordered = {
-        key: tuple(sorted(entry_names, key=lambda name: (":" in name, len(name), name))) for key, entry_names in names.items()
-    }
-    return Plottable(ordered, slots)
+    spelled = {key: tuple(sorted(same, key=lambda name: (":" in name, len(name), name))) for key, same in names.items()}
+    return Plottable(spelled, slots)
 
 
 def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
@@ -192,8 +192,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities, the flows of inertias and the efforts of compliances. Those that are only rounding
-    noise beside other quantities of the same unit come last."""
+    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else numbers from signal blocks, such
+    as amounts. Quantities that are only rounding noise beside other quantities of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -201,6 +201,9 @@ def characteristic_quantities(result: Result) -> list[str]:
         stores = ((path, element.law) for path, element in model.elements.items())
         names = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
     names = [name for name in names if name in result and layout[name].size <= 3]
+    if not names and model is not None:
+        blocks = {path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)}
+        names = [name for name in layout.names("out") if name.rpartition(".")[0] in blocks and not layout[name].shape]
     sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
     units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
     largest: dict[str, float] = {}
@@ -233,8 +236,8 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     order = [key for key in order if key in plottable_quantities.slots]
     sizes = np.cumsum([plottable_quantities.slots[key].size for key in order])
     count = int(np.searchsorted(sizes, MAX_VALUES // MIN_SAMPLES, side="right")) if len(order) else 0
-    thin = Downsampling.of(rows.t, max(MAX_VALUES // max(int(sizes[count - 1]) if count else 1, 1), MIN_SAMPLES))
-    packed.put("tq", thin.times, "Float64")
+    downsampling = Downsampling.of(rows.t, max(MAX_VALUES // max(int(sizes[count - 1]) if count else 1, 1), MIN_SAMPLES))
+    packed.put("tq", downsampling.times, "Float64")
     quantities: list[tuple[str, str, int, int]] = []
     also: list[tuple[str, int]] = []
     index: dict[tuple[str, int, int], int] = {}
@@ -242,10 +245,10 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
         slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
         index[key] = len(quantities)
         values = rows.values(names[0]).reshape(len(rows.t), -1)
-        curves = [packed.curve(thin.select(values[:, k])) for k in range(slot.size)]
+        curves = [packed.curve(downsampling.select(values[:, k])) for k in range(slot.size)]
         quantities.append((names[0], slot.unit, curves[0], slot.size))
         also += [(name, index[key]) for name in names[1:]]
-    return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "thin": thin}
+    return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "downsampling": downsampling}
 
 
 DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -331,14 +334,14 @@ def page(
     path : file to write, which must end in .html.
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
-    plots : names of quantities plotted initially; by default the scene's quantities. All other quantities can be chosen on the
-        page.
+    plots : names of quantities plotted initially; by default the scene's panels, and characteristic quantities if these panels
+        show only energies. All other quantities can be chosen on the page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
-    Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
-    samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page cannot repeat;
-    `FileError` E415, E414 as for `Page.write`.
+    Raises `ModelError` E580 for anything but a result or a scene, E581 for unknown quantities, E582 for invalid times, E583 for
+    fewer than two samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page
+    cannot repeat; `FileError` E415, E414 as for `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -348,7 +351,7 @@ def page(
     _times(scene, seconds, show)
     if live is not None:
         # The run in the page has its own samples, shared by everything drawn, and no energy account.
-        scene = replace(downsampled(scene), panels=())
+        scene = replace(downsample(scene), panels=())
         plots = first_plots(scene) if plots is None else plots
     files = resources.files("screwbond.models.pictures.web")
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
@@ -417,11 +420,11 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
-    events = [happening.t for happening in scene.event_marks if not happening.internal]
+    events = [mark.t for mark in scene.event_marks if not mark.internal]
     packed, playback = Packed(), show_times(scene, 601)
     packed.put("playback", playback - playback[0])
     panels = _plots(scene, packed) if plots is None else []
-    scene = downsampled(replace(scene, panels=()))
+    scene = downsample(replace(scene, panels=()))
     packed.put("t", scene.t, "Float64")
     return {
         "subtitle": scene.subtitle,
@@ -458,25 +461,25 @@ def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, 
     variables = [name for bond in result.bonds for name in (bond.effort, bond.flow)]
     rows = EventRows.of(result, float(scene.t[0]), float(scene.t[-1]))
     fields = pack_quantities(rows, packed, [*first, *variables])
-    number, thin, layout = fields.pop("number"), fields.pop("thin"), result.program.layout
+    number, downsampling, layout = fields.pop("number"), fields.pop("downsampling"), result.program.layout
 
     def place(name: str) -> int | None:
         slot = layout[name]
         return number.get((slot.block, slot.start, slot.size))
 
     opened = [(k, name) for name in first if (k := place(name)) is not None]
-    return {**fields, "open": opened, **pack_bonds(rows, thin, packed, place)}
+    return {**fields, "open": opened, **pack_bonds(rows, downsampling, packed, place)}
 
 
 def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
-    thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
-    packed.put("tp", thin.times, "Float64")
+    downsampling, plots = Downsampling.of(scene.t, SAMPLES[1]), []
+    packed.put("tp", downsampling.times, "Float64")
     for panel in scene.panels:
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:
             look = {"colour": curve.colour, "name": plain_text(curve.name), "dash": bool(curve.dashed)}
-            values = thin.select(factor * np.asarray(curve.values, dtype=float))
+            values = downsampling.select(factor * np.asarray(curve.values, dtype=float))
             curves.append({"curve": packed.curve(values, "tp"), **look})
         title = title_with_unit(plain_text(panel.title), unit)
         plots.append({"title": title, "curves": curves, "log": panel.log, "on_demand": panel.on_demand})

@@ -46,7 +46,7 @@ canvas.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") $(
 canvas.addEventListener("wheel", e => { e.preventDefault(); view.distance *= Math.exp(.0012 * e.deltaY); render(); }, { passive: false });
 for (const [colour, words] of M.legend) { const line = document.createElement("div"); line.innerHTML = "<i></i>"; line.firstChild.style.background = colour; line.append(words); $("legend").append(line); }
 if (M.forces.length) { const line = document.createElement("div"); line.innerHTML = '<i class="unit"></i>'; line.firstChild.style.color = M.force_colour;
-  line.firstChild.style.backgroundColor = M.force_colour; line.append(M.force_legend); $("legend").append(line); }
+  line.firstChild.style.backgroundColor = M.force_colour; line.append(M.scales[0].text); $("legend").append(line); }
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
 M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => { if (!plot.on_demand) addPanel(plot); });
 document.body.classList.toggle("bare", !panels.length && !known.size && !$("run"));

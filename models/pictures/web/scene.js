@@ -108,16 +108,17 @@ function lookAt(centre, distance, [right, up], w, h) {
   const [x, y, z] = axes(), eye = add(centre, z, distance), f = 1 / Math.tan(ANGLE / 2), scale = h / 2 * f / distance, near = .05 * distance, far = 5 * distance + 10 * M.reach;
   const V = frame([x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]], [-dot(x, eye), -dot(y, eye), -dot(z, eye)]);
   const P = new Float32Array([f * h / w, 0, 0, 0, 0, f, 0, 0, -right, -up, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0]);
-  // Axes and arrows are thick enough to be visible.
-  return { eye, V, P, PV: mul(P, V), scale, grown: Math.min(5, Math.max(1, .75 / (R * scale))) };
+  // Arrows and axes are thick enough to be visible; axes, which also become longer, at most five times as thick.
+  return { eye, V, P, PV: mul(P, V), scale, thick: Math.max(1, 1 / (R * scale)), grown: Math.min(5, Math.max(1, .75 / (R * scale))) };
 }
 function look(now = at(t)) {
   if (!view.distance) frameAll();
   return lookAt(add(view.centre, middle(now)), view.distance, view.shift, canvas.clientWidth, Math.max(1, canvas.clientHeight));
 }
 // Arrows of forces; an arrow that would exceed the longest is cut, and has two heads.
+const arrowScale = () => M.scales[+$("follow").checked];
 const arrowsOf = row => M.forces.flatMap(f => {
-  const whole = row(f.newtons, 3).map(v => v / M.newtons_per_metre), size = norm(whole), length = Math.min(size, M.longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
+  const { newtons_per_metre, longest } = arrowScale(), whole = row(f.newtons, 3).map(v => v / newtons_per_metre), size = norm(whole), length = Math.min(size, longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
   return length <= 1.2 * HEAD ? [] : [{ start: f.pushing ? add(at, way, -1) : at, tip: f.pushing ? at : add(at, way), length, cut: size > 1.001 * length }]; });
 // Distance travelled by each solid since its ghosts are shown.
 const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
@@ -157,7 +158,7 @@ function drawScene(now, eye, w, h, lens = false) {
   if ($("frames").checked) frames.forEach((f, k) => { if (f.shape && now.shown[k]) draw(f.shape, now.frames[k].map((v, i) => i < 12 ? v * eye.grown : v)); });
   for (const { start, tip, length, cut } of now.arrows) {
     const x = unit(add(tip, start, -1)), y = unit(cross(x, Math.abs(x[0]) < .7 ? [1, 0, 0] : [0, 1, 0])), z = cross(x, y), tint = rgb(M.force_colour);
-    const big = Math.min(eye.grown, length / (1.2 * HEAD)), [a, b, c] = [x, y, z].map(v => v.map(u => u * big)), back = .9 * HEAD * big;
+    const big = Math.min(eye.thick, length / (1.2 * HEAD)), [a, b, c] = [x, y, z].map(v => v.map(u => u * big)), back = .9 * HEAD * big;
     draw(shapes.shaft, frame(x.map(v => v * (length - back)), b, c, start), { tint }); draw(shapes.head, frame(a, b, c, tip), { tint });
     if (cut) draw(shapes.head, frame(a, b, c, add(tip, x, -back)), { tint });
   }

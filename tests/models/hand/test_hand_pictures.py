@@ -137,7 +137,7 @@ def test_page(scene: Scene, tmp_path) -> None:
         if isinstance(packed, str):  # of 32-bit floats
             assert np.all(np.isfinite(np.frombuffer(base64.b64decode(packed), np.float32))), name
     assert [frame["label"][0] for frame in shown["frames"] if len(frame["label"][0]) > 1] == ["reference", "virtual object"]
-    assert shown["force_legend"].startswith("forces on the object: ")
+    assert shown["scales"][0]["text"].startswith("forces on the object: ")
     assert {words for _, words in shown["legend"]} == {"contact paths on the tips", "contact paths on the object"}
 
 

@@ -91,6 +91,14 @@ def test_a_diode_takes_a_large_current(current) -> None:
     assert found == pytest.approx(0.0258649 * np.log(current / 1e-14), rel=1e-5)
 
 
+@pytest.mark.parametrize(("tnom", "voltage"), [("", 0.759866112), ("TNOM=50", 0.884340001)])
+def test_a_diode_has_the_nominal_temperature_of_its_model_or_of_the_options(tnom, voltage) -> None:
+    """The voltages are those of ngspice."""
+    text = f"start\nV1 in 0 5\nR1 in a 1k\nD1 a 0 m\n.model m d(IS=1e-14 N=1.2 {tnom})\n.options temp=60 tnom=20\n"
+    found = linearise(parse_netlist(text), outputs=["node a.effort"]).values[0]
+    assert found == pytest.approx(voltage, rel=1e-6)
+
+
 def test_ic_has_expressions_and_nodes_of_subcircuits() -> None:
     text = "start\n.param u=2\nX1 a s\n.subckt s p\nR1 p q 1k\nC1 q 0 1u\n.ends\nC2 a 0 1u\n.ic V(x1.q)={u*1.5} V(a) = 'u'\n"
     result = compile_model(parse_netlist(text, uic=True), backend="numpy").simulate(1e-9)
@@ -102,7 +110,7 @@ def test_ic_has_expressions_and_nodes_of_subcircuits() -> None:
 REFUSED = [
     ("R1 a 0 one", "E640", '"one" is not a number'),
     ("R1 a 0", "E640", "has 0 values"),
-    ("V1 a", "E640", "has 1 nodes"),
+    ("V1 a", "E640", "has 1 node"),
     ("R1 a a 1", "E644", "both ends"),
     ("R1 a 0 1 tc=1", "E643", "tc= is not supported"),
     ("R1 a 0 {x}", "E641", 'unknown parameter "x"'),
@@ -121,6 +129,7 @@ REFUSED = [
     ("D1 a 0 m\n.model m sw", "E641", "needs a model of the type D"),
     ("D1 a 0 m\n.model m d(BV=5)", "E643", "the parameter BV of the model"),
     ("D1 a 0 m\n.model m d(IS=0)", "E640", "IS, N and the area must be positive"),
+    ("D1 a 0 m\n.model m d(TNOM=-300)", "E640", "must be above absolute zero"),
     (".model m", "E640", ".model needs a name and a type"),
     ("S1 a 0 a 0 m\n.model m sw(vh=-1)", "E643", "VH must not be negative"),
     ("V1 a 0 SIN(1)", "E640", "SIN needs two to six numbers"),
@@ -144,7 +153,7 @@ REFUSED = [
     ("X1 a 0 sub", "E641", 'unknown subcircuit "sub"'),
     ("X1 a 0 s\n.subckt s p q\nX2 p q s\n.ends", "E642", 'the subcircuit "s" contains itself'),
     ("X1 a 0 s\n.subckt s p q\nX2 p q t\n.ends\n.subckt t p q\nX3 p q s\n.ends", "E642", "contains itself"),
-    ("X1 a s\n.subckt s p q\nR1 p q 1\n.ends", "E640", "has 1 nodes"),
+    ("X1 a s\n.subckt s p q\nR1 p q 1\n.ends", "E640", "has 1 node"),
     (".subckt s p q\nR1 p q 1", "E640", "has no .ends"),
     (".ends", "E640", ".ends has no .subckt"),
     (".options gmin=0\nR1 a 0 1", "E640", "gmin must be positive"),

@@ -150,7 +150,7 @@ REFUSED = {
     "no arrow": ({"text": "A <=> B : 1 2"}, "E568", "line 1, column 1: a reaction needs an arrow"),
     "no space": ({"text": "C -> A : 1\nA + 2B <-> C : 1 1"}, "E568", 'line 2, column 5: "2B" is neither a species'),
     "no term": ({"text": "A + + B <-> C : 1 1"}, "E568", "line 1, column 5"),
-    "one rate": ({"text": "A + 2 B <-> C : 1"}, "E568", "1 rates, where <-> needs 2"),
+    "one rate": ({"text": "A + 2 B <-> C : 1"}, "E568", "1 rate, where <-> needs 2"),
     "rate unnamed": ({"text": "A <-> C : 1 x"}, "E568", 'column 13: "x" is not a rate'),
     "rate negative": ({"text": "A <-> C : -1 1"}, "E568", 'column 11: "-1" is not a rate'),
     "rate infinite": ({"text": "A <-> C : 1 inf"}, "E568", '"inf" is not a rate'),
@@ -159,7 +159,7 @@ REFUSED = {
     "rows without text": ({"text": [(5, 1.0)]}, "E568", "neither a string nor rows of a table"),
     "amounts in a list": ({"text": "A <-> B : 1 1", "amounts": [1.0]}, "E137", "not a dict of names and numbers"),
     "amount in words": ({"text": "A <-> B : 1 1", "amounts": {"A": "much"}}, "E137", "A = 'much'"),
-    "amount of a number": ({"text": "A <-> B : 1 1", "amounts": {1: 2.0}}, "E570", "1, which is not among A, B"),
+    "amount of a number": ({"text": "A <-> B : 1 1", "amounts": {1: 2.0}}, "E570", "1, but the species are A, B"),
     "rates in a list": ({"text": "A <-> B : k k", "rates": [1.0]}, "E137", "rates are"),
     "no reactions": ({"text": "# nothing"}, "E568", "has no reactions"),
     "no change": ({"text": "A <-> A : 1 1"}, "E569", "changes nothing"),
@@ -188,6 +188,12 @@ def test_refused(case) -> None:
         c.network("n", **arguments)
     (problem,) = refused.value.problems
     assert problem.code == code and words in problem.title and problem.cures and __file__.endswith(problem.places[0].file[-20:])
+
+
+def test_held_amounts_are_positive_amounts_of_the_species() -> None:
+    for held, code in (({"X": 0.0}, "E137"), ({"Z": 1.0}, "E570")):
+        with pytest.raises(ModelError, match=code):
+            c.stoichiometry("X <-> Y : 1 1", held=held)
 
 
 def test_the_cure_of_a_cycle_closes_it() -> None:

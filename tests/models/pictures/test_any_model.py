@@ -11,7 +11,7 @@ from screwbond.models.chains import Chain, Link, chain_graph, link_pose
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Look, scene_of
 
-from bondgraph import Block, Graph, Op, StateSpec, compile_model
+from bondgraph import Block, Graph, ModelError, Op, StateSpec, compile_model
 from screws.joints import fixed, prismatic, revolute
 from screws.poses import pose, pose_from_state
 from screws.surfaces import plane, sphere
@@ -139,6 +139,13 @@ def test_a_visual_of_triangles_is_placed_and_scaled() -> None:
     np.testing.assert_allclose(mesh.points.max(axis=0), (1.001, 0.001, 0.001), atol=1e-12)
     outward = np.sum(mesh.normals * (mesh.points - [1.00025, 0.00025, 0.00025]), axis=1)
     assert len(mesh.points) == 12 and np.all(outward > 0.0), "every edge is sharp"
+
+
+@pytest.mark.parametrize(("corner", "face", "title"), [(np.nan, 2, "points that are not finite"), (1.0, 3, "missing points")])
+def test_a_mesh_with_invalid_points_or_triangles_is_refused(corner, face, title) -> None:
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, corner, 0.0]])
+    with pytest.raises(ModelError, match=f"E577 the mesh of a visual has .*{title}"):
+        visual_mesh(Visual(mesh=(points, np.array([[0, 1, face]]))))
 
 
 def test_a_pose_of_the_users_own_is_a_frame() -> None:

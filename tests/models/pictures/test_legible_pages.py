@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
-from screwbond.models.pictures import ContactDrawing, Frame, Look, Scene, Solid, page
+from screwbond.models.pictures import ContactDrawing, Force, Frame, Look, Scene, Solid, page
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
 from screws.surfaces import plane, sphere
@@ -214,6 +214,35 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
     assert abs(0.5 * (left + right) - 0.5 * pane[0]) < 0.05 * pane[0] and foot < legend[1]
     assert max((right - left) / pane[0], (foot - top) / pane[1]) > 0.7
     assert window.complaints == []
+
+
+PURPLE = """(() => { render(); const [w, h] = [canvas.width, canvas.height], data = new Uint8Array(4 * w * h);
+    gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, data); let n = 0;
+    for (let i = 0; i < data.length; i += 4) n += data[i] > data[i + 1] + 50 && data[i + 2] > data[i + 1] + 50; return n; })()"""
+"""Number of pixels in the colour of forces."""
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_forces_on_a_small_body_are_visible(window: Browser, tmp_path: Path) -> None:
+    """In a view of the whole way as in a view that follows the body, where the arrows stay in the pane."""
+    t, lift = np.linspace(0.0, 1.0, 11), np.tile([0.0, 0.0, 2.0], (11, 1))
+    way = np.outer(t, [1.0, 0.5, 2.0])
+    forces = tuple(Force(way + at, lift) for at in ([0.1, 0, 0.05], [-0.1, 0, 0.05], [0, 0.1, 0.05], [0, -0.1, 0.05]))
+    body = Solid("body", unrotated_poses(way), cuboid((0.2, 0.2, 0.1)), look=Look.OPAQUE)
+    window.open(page(Scene("rotors", t, (body,), forces=forces, size=0.02)).write(tmp_path / "rotors.html"))
+    shown = []
+    for follows in (False, True):
+        window.run(f"$('follow').checked = {str(follows).lower()}, $('follow').onchange(), go(0.6)")
+        arrows = window.run(
+            "arrowsOf(at(t).row).map(a => [a.start, a.tip].map(projector(look(), canvas.clientWidth, canvas.clientHeight)))"
+        )
+        inside = np.clip(arrows, 0.0, window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        assert np.array_equal(inside, arrows)
+        length = np.linalg.norm(np.diff(arrows, axis=1), axis=2).sum()
+        assert window.run(PURPLE) > 0.8 * length > 40.0
+        shown.append(window.run("$('legend').textContent"))
+    assert shown[0] != shown[1] and all(text.startswith("forces: ") for text in shown)
 
 
 def flung(way: float) -> Scene:

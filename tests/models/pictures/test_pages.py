@@ -23,6 +23,7 @@ from screwbond.models import (
     contact,
     force,
     ground,
+    parts,
     point_spring,
     read_scenario,
     rigid_body,
@@ -302,6 +303,12 @@ def test_a_spring_opens_its_informative_panels() -> None:
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
     assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
+
+
+def test_reactions_open_with_amounts() -> None:
+    network = parts.chemical.network("enzyme", "E + S <-> ES : 1 1\nES <-> E + P : 1 1", {"E": 1.0, "S": 2.0})
+    data = data_of(page(simulate(network, t_end=1.0, progress=False)))
+    assert [name for _, name in data["open"]] == [f"amounts.{species}" for species in ("E", "S", "ES", "P")]
 
 
 def everything() -> Graph:

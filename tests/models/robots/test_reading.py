@@ -126,7 +126,7 @@ def test_ignored_elements_are_listed_with_their_lines() -> None:
         "effort limits",
         "velocity limits",
         "friction of joints",
-        "1 shapes <visual>",
+        "1 shape <visual>",
         "<transmission>",
         "<gazebo>",
     }

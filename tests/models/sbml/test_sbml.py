@@ -66,6 +66,22 @@ def test_amounts_below_zero_have_rates_alone() -> None:
     assert result["network.A"][-1] == pytest.approx(network.concentrations(3.0)["A"], rel=1e-8)
 
 
+def with_assignments(text: str, **formulas: str) -> str:
+    import libsbml
+
+    document = libsbml.readSBMLFromString(text)
+    for symbol, formula in formulas.items():
+        item = document.getModel().createInitialAssignment()
+        item.setSymbol(symbol), item.setMath(libsbml.parseL3Formula(formula))
+    return libsbml.writeSBMLToString(document)
+
+
+def test_initial_assignments_may_precede_those_that_they_use() -> None:
+    read = parse_sbml(with_assignments(TEXT, E="2*kf", S="E + kcat", kf="3*kr"))
+    initial = compile_model(read.graph).simulate(1e-9, samples=[0.0])
+    assert [initial[f"network.{name}"][0] for name in "ES"] == pytest.approx([0.5 * 6.0, 0.5 * 6.5], rel=1e-12)
+
+
 RULE = '<listOfRules><rateRule variable="kf"><math xmlns="http://www.w3.org/1998/Math/MathML"><cn>1</cn></math></rateRule></listOfRules>'
 REFUSED = {
     "doctype": (lambda t: t.replace("<sbml", '<!DOCTYPE a [<!ENTITY b "c">]>\n<sbml', 1), "E650", "entities"),
@@ -89,6 +105,9 @@ REFUSED = {
     "no law": (lambda t: t[: t.index("<kineticLaw>")] + t[t.index("</kineticLaw>") + 13 :], "E652", "has no kinetic law"),
     "no value": (lambda t: t.replace('id="kf" value="2"', 'id="kf"'), "E652", '"kf", which has no value'),
     "no size": (lambda t: t.replace('size="0.5" ', ""), "E652", "has no size"),
+    "no initial amount": (lambda t: t.replace('initialConcentration="10" ', ""), "E652", '"S" has no initial amount'),
+    "assigned compartment": (lambda t: with_assignments(t, cell="2"), "E651", 'assignment of "cell" is not supported'),
+    "mutual assignments": (lambda t: with_assignments(t, kf="kr", kr="2*kf"), "E652", "define each other: kf, kr"),
     "unknown species": (lambda t: t.replace('species="ES"', 'species="EX"', 1), "E652", 'unknown species "EX"'),
 }
 

@@ -118,6 +118,8 @@ def test_export_of_a_unit(
     command, names = ["export", str(files["circuit"]), "--to", "fmu", "--out", str(tmp_path)], ["--input", "r1.resistance"]
     assert main(command) == 2
     assert "E613 a functional mock-up unit needs the end time of its run" in capsys.readouterr().err
+    assert main(["export", str(files["circuit"]), "--to", "c", "--out", str(tmp_path / "c"), *names]) == 2
+    assert "E613 --input: only for a functional mock-up unit" in capsys.readouterr().err and not (tmp_path / "c").exists()
     assert main([*command, "--t-end", "1", "--output", "c1.p"]) == 2
     assert 'E601 the output "c1.p" has no value' in capsys.readouterr().err
     monkeypatch.setenv("CC", "/nowhere/cc")

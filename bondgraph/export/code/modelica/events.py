@@ -116,7 +116,7 @@ def _differences(code: Listing) -> list[int]:
 
 
 def is_end(event: LoweredTransition) -> bool:
-    return event.error is not None or event.found
+    return event.error is not None or event.added_by_tracing
 
 
 BEGUN = '  discrete Boolean begun(start = false, fixed = true) "true after the event at the start";'

@@ -299,7 +299,7 @@ class _VirtualPower:
         m = sympy.Matrix(law.mechanics.mass(q, *others).tolist()).applyfunc(exact)
         slope = sympy.Matrix(list(law.mechanics.conservative_force(q, *others))).applyfunc(exact)
         flow = column([self._value(f"{path}.flow")])
-        if law.mechanics.owns_bias:
+        if law.mechanics.has_user_bias:
             f = self._dummies(len(at))
             h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exact)
             return m, slopes_of(h, f).xreplace(dict(zip(f, flow, strict=True))) / 2, slope

@@ -74,7 +74,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
                 status = v.judged(c, error[lane])
                 if status == Status.ACCEPT:
                     taken[lane] = 1.0
-                    if v.watch and is_far(c, h[lane]):  # only then does `held_down` need the sums
+                    if v.watch and is_far(c, h[lane]):  # only then does `limited_by_stability` need the sums
                         needs_sums = True
                     if c.written < c.samples and c.times[c.written] < c.target:
                         needs_dense = True
@@ -195,7 +195,7 @@ def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
         v.dense_samples(c, h, c.target)
     v.stiff[lane] = 0
     if v.watch:
-        v.stiff[lane] = v.held_down(c, h, v.sums[lane], v.sums[lane + lanes])
+        v.stiff[lane] = v.limited_by_stability(c, h, v.sums[lane], v.sums[lane + lanes])
     if c.noisy > 0:
         gather(c.y_new, v.y_new, v.width, lane, lanes)
         gather(c.size, v.size, v.width, lane, lanes)

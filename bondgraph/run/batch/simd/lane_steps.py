@@ -37,7 +37,7 @@ DRIVER = (
     "proposed",
     "judged",
     "after_acceptance",
-    "held_down",
+    "limited_by_stability",
     "noisy_step",
     "update_weights",
     "dense_samples",
@@ -116,7 +116,7 @@ class LaneTable(Table):
     proposed: Answer
     judged: Answer
     after_acceptance: Answer
-    held_down: Answer
+    limited_by_stability: Answer
     noisy_step: Routine
     update_weights: Routine
     dense_samples: Routine

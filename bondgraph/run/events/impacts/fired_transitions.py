@@ -11,14 +11,14 @@ import numpy as np
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
-# Relative size of a state's jump below which it does not count.
 MIN_JUMP = 1e-9
+"""Jump of a state, relative to its size, below which it does not count."""
 
 
 @dataclass(frozen=True)
 class EventLabel:
-    """Label of a fired transition whose kind or name differs from the transition's own, and all transitions of simultaneous
-    collisions that are solved as one problem."""
+    """Label of a fired transition whose kind or name differs from the transition's own; `transitions` are all transitions of
+    simultaneous collisions that are solved as one problem."""
 
     kind: str
     name: str
@@ -46,7 +46,9 @@ class FiredTransition:
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     supplied : energy that sources supply at this instant, J, one value per power.
-    limit : for a transition that replaces an infinite sequence of ever faster transitions, the limit of their times, s.
+    limit : for a transition that replaces an infinite sequence of ever faster transitions, the limit of their times since the
+        start, s.
+    label : label of the event, if it differs from the transition's kind and name.
     """
 
     time: float
@@ -62,7 +64,7 @@ class FiredTransition:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """All transitions in this event, as indices in the program."""
+        """Indices of all transitions in this event."""
         return (self.label and self.label.transitions) or (self.transition,)
 
 

@@ -5,7 +5,7 @@ restitution):
 
     L >= 0,  a_L >= 0,  one of them zero;        |F| <= b,  F = -b a_F / |a_F| if a_F is not zero,    b = B z
 
-Friction stops slip if it can, and otherwise opposes it.
+Friction stops the slip if it can, and otherwise opposes it.
 
 Source: Moreau 1988; equations as projections: Alart and Curnier 1991.
 """
@@ -48,7 +48,7 @@ class Cones:
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Solve for impulses z (n,) from the flows `offset` (n,) before them; return None if no solution is found."""
+        """Solve for the impulses z (n,) with the offset q (n,); return None if no solution is found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))

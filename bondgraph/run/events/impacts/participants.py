@@ -22,17 +22,23 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 @dataclass(frozen=True)
 class CollisionOptions:
-    """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by this fraction of the states' sizes; with `alone`, no collisions are simultaneous."""
+    """Options of collisions, which are simultaneous if they differ in time by at most the fraction `tolerance` of the run, or in
+    states by this fraction of the states' sizes; if `sequential`, none are."""
 
-    within: float
-    alone: bool = False
+    tolerance: float
+    sequential: bool = False
 
 
 @dataclass(frozen=True)
 class UnitImpulses:
-    """Effects of unit impulses of the c scalars of constraints and of f friction elements: states (n, c), flows (c, c), guards
-    (k, c), supplies (s, c), friction limits (f, c); flows (c,) and restitutions (c,) of the scalars."""
+    """Effects of unit impulses on c scalars, of constraints and of f friction elements.
+
+    Parameters
+    ----------
+    states, flows, guards, supplies, bounds : changes of states (n, c), flows (c, c), guards (k, c), supplied energies (s, c) and
+        friction limits (f, c) per unit impulse.
+    flow, restitution : flows and restitutions of the scalars, (c,) each.
+    """
 
     states: np.ndarray
     flows: np.ndarray
@@ -51,8 +57,15 @@ class UnitImpulses:
 
 @dataclass(frozen=True)
 class Contact:
-    """Constraint that takes part, with the signs (+-1) of an impulse that pushes and of a flow that separates, and its
-    transition: the bounce of a collision, or the release of a held contact."""
+    """Constraint that takes part in an impact.
+
+    Parameters
+    ----------
+    index : index of its scalar.
+    push, apart : signs (+-1) of an impulse that pushes and of a flow that separates.
+    transition : bounce of a collision, or release of a held contact.
+    held : True if the contact is closed before the impact.
+    """
 
     index: int
     push: float
@@ -70,10 +83,10 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; return None if nothing else takes part."""
+    """Find the contacts that take part in bounce `index`; return None if neither another contact nor friction takes part."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
-    if collisions is None or first is None or (options.alone and not collisions.frictions):
+    if collisions is None or first is None or (options.sequential and not collisions.frictions):
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
@@ -91,7 +104,7 @@ def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitI
 
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
-    count = len(collisions.constraints) + sum(rubs.dimension for rubs in collisions.frictions)
+    count = len(collisions.constraints) + sum(friction.dimension for friction in collisions.frictions)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
@@ -109,25 +122,25 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; if
-    `options.alone`, only the `first` contact."""
+    """Find the contacts whose bounce is active and whose guard is zero within the tolerance of states and times; if
+    collisions are `sequential`, find only the `first` contact."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
-    now, soon = bound.guards(t, x, m), _soon(bound, t, x, m, step)
-    near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
+    now, soon = bound.guards(t, x, m), _guards_after(bound, t, x, m, step)
+    near = history.zero(t, x, m) * max(1.0, options.tolerance / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
     # If the first contact touches without speed, the largest speed of the other contacts is used.
-    meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
+    reference_speed = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
-        for index in bounces if c == first or not options.alone else ():
-            speed = max(np.abs(table.flow[c]), scale[c] * meets)
+        for index in bounces if c == first or not options.sequential else ():
+            speed = max(np.abs(table.flow[c]), scale[c] * reference_speed)
             if m[edges[index].slot] != edges[index].source or table.flows[c, c] == 0.0:
                 continue
             pushed = x + table.states[:, c] * speed / table.flows[c, c]
-            rise = (_soon(bound, t, pushed, m, step)[index] - soon[index]) / step
-            if rise != 0.0 and now[index] >= -abs(rise) * options.within * history.span - near[index]:
+            rise = (_guards_after(bound, t, pushed, m, step)[index] - soon[index]) / step
+            if rise != 0.0 and now[index] >= -abs(rise) * options.tolerance * history.span - near[index]:
                 apart = -float(np.sign(rise))
                 out.append(Contact(c, apart * float(np.sign(table.flows[c, c])), apart, index, False))
                 break
@@ -140,20 +153,19 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
     for c, bounces in enumerate(collisions.bounces):
         slots = {edges[index].slot for index in bounces}
         for k, edge in enumerate(edges):
-            acts = table.guards[k, c]
-            if edge.slot in slots and edge.source == m[edge.slot] and acts != 0.0 and table.flows[c, c] != 0.0:
-                push = -float(np.sign(acts))
+            effect = table.guards[k, c]
+            if edge.slot in slots and edge.source == m[edge.slot] and effect != 0.0 and table.flows[c, c] != 0.0:
+                push = -float(np.sign(effect))
                 out.append(Contact(c, push, push * float(np.sign(table.flows[c, c])), k, True))
                 break
     return out
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Return True if a touching contact does not separate, within rounding error of the speed of the `first`."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])
 
 
-def _soon(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
+def _guards_after(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, step: float) -> np.ndarray:
     return bound.guards(t + step, x + step * bound.rates(t, x, m), m)

@@ -41,7 +41,7 @@ def collide(
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
     impact. Friction sticks after the impact if the impulse has stopped its slip.
 
-    Return None if the bounce is alone, or if the laws of storages make the problem nonlinear.
+    Return None if the bounce is alone, if no impulses are found, or if the laws of storages make the problem nonlinear.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -52,11 +52,11 @@ def collide(
         return None
     impulses = impact.impulses
     after = x + table.states @ impulses
-    there = unit_impulses(bound, t, after, m)
+    effects_after = unit_impulses(bound, t, after, m)
     expected = table.flow + table.flows @ impulses
     scale = table.scale
-    least = NEGLIGIBLE_SPEED * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, history, t, after, m, there)
-    if np.any(np.abs(there.flow - expected) > least):
+    least = NEGLIGIBLE_SPEED * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, history, t, after, m, effects_after)
+    if np.any(np.abs(effects_after.flow - expected) > least):
         return None
     pushed = impact.solution[: len(contacts)] * scale[impact.indices[: len(contacts)]]
     acting = [c for c, impulse in zip(contacts, pushed, strict=True) if impulse > NEGLIGIBLE_SPEED * np.abs(pushed).max()]
@@ -67,7 +67,7 @@ def collide(
     for i in bounced:
         modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
     _set_friction(collisions, least, expected, after, modes)
-    firing = recorded(bound, index, t, (x, m), (after, modes), there.supplies @ impulses)
+    firing = recorded(bound, index, t, (x, m), (after, modes), effects_after.supplies @ impulses)
     return (_with_names(bound, firing, bounced) if len(bounced) > 1 else firing), released
 
 
@@ -82,12 +82,13 @@ class Impact:
 
     Parameters
     ----------
-    indices, push, apart : for each scalar, its index in the table, sign of an impulse that pushes, sign of a flow that separates
-        (c,).
+    indices : index of each scalar in the table (c,).
+    push, apart : signs of an impulse that pushes and of a flow that separates, for each scalar (c,).
     cones : the problem.
     flow, restitution : separating flows before the impact, and restitutions (c,).
     part : largest fraction of the restitutions that gains no energy.
-    solution : impulses (c,); impulses : impulses of all scalars of the table.
+    solution : impulses of these scalars (c,).
+    impulses : impulses of all scalars of the table.
     """
 
     indices: np.ndarray
@@ -102,15 +103,15 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Solve for the impulses of the participants; return None if there are no participants."""
+    """Solve for the impulses of the participants; return None if no impulses are found."""
     table, contacts = participants.table, participants.contacts
-    count, groups = len(contacts), tuple(rubs.dimension for rubs in collisions.frictions)
-    rubbing = list(range(len(collisions.constraints), len(table.flow)))
-    indices = [c.index for c in contacts] + rubbing
-    against = [float(np.sign(table.flows[k, k])) or 1.0 for k in rubbing]
+    count, groups = len(contacts), tuple(friction.dimension for friction in collisions.frictions)
+    friction_indices = list(range(len(collisions.constraints), len(table.flow)))
+    indices = [c.index for c in contacts] + friction_indices
+    against = [float(np.sign(table.flows[k, k])) or 1.0 for k in friction_indices]
     push, apart = (
         np.array([*(c.push for c in contacts), *against]),
-        np.array([*(c.apart for c in contacts), *np.ones(len(rubbing))]),
+        np.array([*(c.apart for c in contacts), *np.ones(len(friction_indices))]),
     )
     gain = apart[:, None] * table.flows[np.ix_(indices, indices)] * push
     flow, restitution = apart * table.flow[indices], table.restitution[indices]
@@ -141,19 +142,19 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
     """Set the modes of friction after a collision: friction sticks if its `flow` (c,) is at most `least` (c,), and otherwise
     slips along its flow; friction that the model has switched off stays off."""
     count = len(collisions.constraints)
-    for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
+    for friction, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))
-        count += rubs.dimension
-        if m[rubs.slot] > LAST_FRICTION_MODE:
+        count += friction.dimension
+        if m[friction.slot] > LAST_FRICTION_MODE:
             continue
-        if size <= least[count - rubs.dimension : count].max():
-            m[rubs.slot] = 0.0
-        elif not rubs.heading:
-            m[rubs.slot] = 1.0 if slip[0] > 0.0 else 2.0
+        if size <= least[count - friction.dimension : count].max():
+            m[friction.slot] = 0.0
+        elif not friction.heading:
+            m[friction.slot] = 1.0 if slip[0] > 0.0 else 2.0
         else:
-            m[rubs.slot] = 1.0
-            x[list(rubs.heading)] = slip / size
-            x[list(rubs.pace)] = np.fmax(x[list(rubs.pace)], size)
+            m[friction.slot] = 1.0
+            x[list(friction.heading)] = slip / size
+            x[list(friction.pace)] = np.fmax(x[list(friction.pace)], size)
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:

@@ -22,7 +22,7 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""For ALERT steps after a step that would have damped a growing mode, modes are tested for the step size times MARGIN."""
+"""Modes are tested for MARGIN times the step size in ALERT steps after a step that would have damped a growing mode."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
@@ -124,7 +124,8 @@ def damps_growth(c: ImplicitTable, k: Reals) -> bool:
 
 
 def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
-    """Return True if a step of this length from the end of the current step would damp a growing mode; keep the factors."""
+    """Return True if a step of this length from the end of the current step would damp a growing mode; leave its matrix
+    factorised."""
     regular = not factors(c, length, c.y_new, method.coefficients.gamma)
     c.factored = length if regular else 0.0
     growing = damps_growth(c, c.k[c.width * method.last :])

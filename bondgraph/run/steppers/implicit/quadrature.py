@@ -14,7 +14,8 @@ class Rule:
 
     Parameters
     ----------
-    nodes, weights : nodes as ascending fractions of the step, from 0 to 1, and weights of the values there.
+    nodes : ascending fractions of the step, from 0 to 1.
+    weights : weights of the values at the nodes.
     error : weights of the error estimate, which is zero for polynomials of low degree.
     """
 
@@ -24,16 +25,15 @@ class Rule:
 
     @cached_property
     def integrals(self) -> tuple[tuple[float, ...], ...]:
-        """Coefficients of x, x^2, ..., for each node, of the integral of its Lagrange polynomial from 0."""
-        return along(self.nodes)
+        """Coefficients of x, x^2, ... of the integral from 0 of each node's Lagrange polynomial."""
+        return lagrange_integrals(self.nodes)
 
     @property
     def inner(self) -> range:
         return range(1, len(self.nodes) - 1)
 
 
-def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Integrate the Lagrange polynomials of the nodes from 0; return the coefficients of x, x^2, ... of each integral."""
+def lagrange_integrals(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
     polynomials = []
     for node in nodes:
         terms, scale = [1.0], 1.0

@@ -24,7 +24,7 @@ and a kind of linear algebra."""
 class ImplicitMethod(OneStep):
     """Implicit method in machine code.
 
-    The options name the kind of linear algebra; "auto" chooses the cheapest (`linear.layout`) for each of the `systems`.
+    The options name the kind of linear algebra; "auto" chooses the cheapest kind for each linear system (`linear.layout`).
     """
 
     def __init__(
@@ -42,8 +42,7 @@ class ImplicitMethod(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class ImplicitStepper:
-    """Code of an implicit method; `system` is the linear system of its Jacobian, and the other `systems` have the same
-    pattern."""
+    """Code of an implicit method; the system named "system" is that of its Jacobian."""
 
     method: Method
     machine_code: Callable[[], Library]

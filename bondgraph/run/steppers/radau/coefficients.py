@@ -19,7 +19,7 @@ NODES = ((4.0 - _ROOT) / 10.0, (4.0 + _ROOT) / 10.0, 1.0)
 REAL, PAIR, TURN = 3.637834252744496, 2.6810828736277523, 3.0504301992474105
 """Eigenvalues of the inverse of the Runge-Kutta matrix: REAL, and PAIR -+ i TURN."""
 
-REACH = 1.0 / REAL
+REAL_GAMMA = 1.0 / REAL
 
 T = (
     (0.09443876248897524, -0.14125529502095421, 0.03002919410514742),
@@ -31,11 +31,11 @@ INVERSE = (
     (-4.17871859155190428, -0.32768282076106237, 0.47662355450055044),
     (0.50287263494578682, -2.57192694985560522, 0.59603920482822492),
 )
-"""Matrix T and its inverse."""
+"""Inverse of the matrix T."""
 
 ERROR = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
-"""Weights of z in the error estimate of order 3, (h f + sum ERROR_i z_i) / REAL: f minus the slope of the collocation
-polynomial at the start of the step."""
+"""Weights of z in the error estimate of order 3, (h f + sum ERROR_i z_i) / REAL, which compares f with the slope of the
+collocation polynomial at the start of the step."""
 
 POLYNOMIAL = (
     tuple(-weight for weight in ERROR),
@@ -58,6 +58,6 @@ def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:
 RULE = Rule(
     nodes=(0.0, *NODES),
     weights=(0.0, (16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
-    error=tuple(REACH * weight for weight in _difference((0.0, *NODES))),
+    error=tuple(REAL_GAMMA * weight for weight in _difference((0.0, *NODES))),
 )
 """Quadrature of order 5 at the stages, with the error estimate of the states."""

@@ -34,17 +34,16 @@ from bondgraph.run.steppers.radau.steps import (
 )
 from bondgraph.run.steppers.shared_fields import derivative
 
-_QUICK = 1e-3
+_FAST_CONVERGENCE = 1e-3
 """Rate of convergence at or below which the next step uses the same Jacobian."""
-_OLDEST = 10
+_MAX_JACOBIAN_AGE = 10
 """Maximum number of steps with the same Jacobian, so that modes that begin to grow are noticed."""
-_KEPT = 1.6
-"""Growth factor of the step size up to which step size and factorised matrices are kept."""
+_MAX_KEPT_GROWTH = 1.6
+"""Growth factor of the step size up to which the step size and the factorised matrices are kept."""
 _SAFE = 0.9
 
 
 def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute y_new and k of a step of length h from (t, y); return the ratio of error to tolerance."""
     n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
     if c.moved:
         if c.factored == 0.0:  # the state is not the end of a step
@@ -85,7 +84,8 @@ def evaluate_jacobian(c: RadauTable, h: float) -> None:
 
 
 def stages(c: RadauTable, h: float) -> bool:
-    """Solve for the stages; return False if the iteration does not converge, or the step would damp a growing mode."""
+    """Solve for the stages; return False if a matrix is singular, the iteration does not converge, or the step would damp a
+    growing mode."""
     if c.factored != h:
         if prepare_matrices(c, h):
             return False
@@ -99,7 +99,7 @@ def stages(c: RadauTable, h: float) -> bool:
 
 @inline
 def growth(c: Any, h: float, error: float) -> float:
-    """Return the factor by which the next step may be longer, reduced after a slow iteration and according to the trend of the
+    """Return the factor by which the next step may be longer: smaller after a slow iteration, and limited by the trend of the
     error (K. Gustafsson, ACM Trans. Math. Software 20, 1994)."""
     quota = (1.0 + 2.0 * float(MAX_ITERATIONS)) / (float(c.iterations) + 2.0 * float(MAX_ITERATIONS))
     allowed, past = larger(error, 1e-30), c.past
@@ -110,9 +110,9 @@ def growth(c: Any, h: float, error: float) -> float:
 
 
 @inline
-def tempered(c: Any, length: float) -> float:
+def next_size(c: Any, length: float) -> float:
     wish = smaller(length, larger(0.2, c.growth) * c.trial)
-    stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
+    stays = wish >= c.trial and wish <= _MAX_KEPT_GROWTH * c.trial and c.contraction <= _FAST_CONVERGENCE
     return c.trial if stays else wish
 
 
@@ -120,7 +120,7 @@ def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
     """Look ahead from the end of an accepted step as `look_ahead` does, if the Jacobian is too old."""
     remember(c, h, error)
     c.age += 1
-    if c.contraction <= _QUICK and c.age < _OLDEST and c.alert == 0:
+    if c.contraction <= _FAST_CONVERGENCE and c.age < _MAX_JACOBIAN_AGE and c.alert == 0:
         return AT_HAND
     outlook = look_ahead(c, h, error, method)
     c.single = c.factored
@@ -161,8 +161,8 @@ RADAU5 = Method(
     dense=dense,
     cubic=look_inside,
     foresee=foresee,
-    tempered=tempered,
-    coefficients=Implicit(table.REACH, slopes_inside, table.RULE, at_node),
+    next_size=next_size,
+    coefficients=Implicit(table.REAL_GAMMA, slopes_inside, table.RULE, at_node),
 )
 
 

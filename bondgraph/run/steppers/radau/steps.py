@@ -31,14 +31,14 @@ LAST = 1
 POINTS = len(table.NODES)
 TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
-_GENTLE = 0.03
+_ITERATION_ERROR = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
-_SLOW = 0.99
-"""Ratio of successive corrections above which an iteration does not converge, unless the corrections are small (`_ROUGH`)."""
-_ROUGH = 0.03
+_SLOWEST_CONVERGENCE = 0.99
+"""Ratio of successive corrections above which an iteration does not converge, unless they are below `_ROUNDING_CORRECTION`."""
+_ROUNDING_CORRECTION = 0.03
 """Size, as a fraction of the tolerance, below which a correction is rounding error."""
-_CARE = 0.8
-"""Power to which the rate of convergence of the previous step is raised as a first estimate for this step."""
+_REMAINING_POWER = 0.8
+"""Power of the previous step's `remaining` that is the first estimate of `remaining` for this step."""
 _COUPLING = table.TURN / table.PAIR
 
 PerStage = Annotated[Reals, Length(lambda c: POINTS * c.n)]
@@ -98,11 +98,12 @@ def pair_factors(c: RadauTable, h: float) -> bool:
 
 
 def prepare_matrices(c: RadauTable, h: float) -> bool:
-    """Factorise both matrices for a step of length h, unless the factors are available; return True if one matrix is singular."""
+    """Factorise both matrices for a step of length h, the real one only if its factors are not available; return True if a matrix
+    is singular."""
     c.factored = 0.0
     if c.single != h:
         c.single = 0.0
-        if factors(c, h, c.size, table.REACH):
+        if factors(c, h, c.size, table.REAL_GAMMA):
             return True
         c.single = h
     if pair_factors(c, h):
@@ -117,7 +118,7 @@ def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
 
 
 def guess(c: RadauTable, h: float) -> None:
-    """Start the iteration from the polynomial of the previous step, or from zero."""
+    """Start the iteration from the polynomial of the previous step, if there is one, and otherwise from zero."""
     n, z, w, before = c.n, c.z, c.w, c.before
     for i in range(POINTS * n):
         z[i] = 0.0
@@ -182,8 +183,8 @@ def correct(c: RadauTable, h: float) -> float:
 def converges(c: RadauTable, h: float) -> bool:
     """Solve for the stages by the simplified Newton iteration; return True if it converges."""
     n, y, argument, z, before = c.n, c.y, c.y_stage, c.z, 0.0
-    allowed = larger(10.0 * EPSILON / c.rtol, smaller(_GENTLE, sqrt(c.rtol)))
-    c.remaining = power(larger(c.remaining, EPSILON), _CARE)
+    allowed = larger(10.0 * EPSILON / c.rtol, smaller(_ITERATION_ERROR, sqrt(c.rtol)))
+    c.remaining = power(larger(c.remaining, EPSILON), _REMAINING_POWER)
     c.contraction = 0.0
     for done in range(MAX_ITERATIONS):
         c.iterations = done + 1
@@ -197,21 +198,22 @@ def converges(c: RadauTable, h: float) -> bool:
         if done > 0:
             theta = size / before
             c.contraction = theta if done == 1 else sqrt(theta * c.contraction)
-            if not theta < _SLOW:
-                return size <= _ROUGH
+            if not theta < _SLOWEST_CONVERGENCE:
+                return size <= _ROUNDING_CORRECTION
             c.remaining = theta / (1.0 - theta)
         if c.remaining * size <= allowed or size == 0.0:
             return True
         before = size
-    return before <= _ROUGH
+    return before <= _ROUNDING_CORRECTION
 
 
 def filtered(c: RadauTable, h: float, k: Reals) -> float:
-    """Compute the error of the step, with rates k at its start, into `error`; return it as a fraction of the tolerance."""
+    """Compute the error of the step, with rates k at its start, into `error`; return the sum of the squares of its ratios to the
+    tolerance."""
     n, y, z, error, system, total = c.n, c.y, c.z, c.error, c.system, 0.0
     for i in range(n):
         state = system.order[i]
-        system.right[i] = without_tiny((h * k[state] + in_stages(z, n, state, table.ERROR)) * table.REACH)
+        system.right[i] = without_tiny((h * k[state] + in_stages(z, n, state, table.ERROR)) * table.REAL_GAMMA)
     solve_system(system)
     for i in range(n):
         error[system.order[i]] = system.right[i]
@@ -252,7 +254,6 @@ def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states with respect to the fraction of the step at this fraction."""
     n, f = c.n, c.f
     for i in range(n):
         slope = f[n * (TERMS - 1) + i] * float(TERMS)

@@ -32,7 +32,6 @@ from bondgraph.run.steppers.shared_fields import derivative, error_weight
 
 
 def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute all stages of a step of length h from (t, y) into u, y_new and k; return the ratio of error to tolerance."""
     n, t, y, y_new, argument, k, u, rest, rate = c.n, c.t, c.y, c.y_new, c.y_stage, c.k, c.u, c.rest, c.rate
     if c.moved:
         differentiate(c, h)

@@ -117,7 +117,6 @@ def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states with respect to the fraction of the step at this fraction."""
     n, y, y_new, f = c.n, c.y, c.y_new, c.f
     rest = 1.0 - theta
     for i in range(n):

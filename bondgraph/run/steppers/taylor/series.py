@@ -1,9 +1,9 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
 The order, and the step size from the last two coefficients, are chosen as in A. Jorba, M. Zou, A software package for the
-numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. Few steps are rejected:
-steps whose rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the
-step.
+numerical integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005. A step is rejected only
+if it is too long, or if the rate at its end differs from the slope of its polynomial (the defect). The dense output is the
+polynomial of the step.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, er
 from bondgraph.run.steppers.step_control import GROW
 from bondgraph.tape.taylor import order_for
 
-_WITHIN = 0.98
+_USED_FRACTION = 0.98
 """Fraction of the longest step that is used, because a step that ends at the horizon may be slightly longer."""
-_MOST_DEFECT = 100.0
-"""Largest ratio of a step's defect to the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
+_MAX_DEFECT = 100.0
+"""Largest ratio of a step's defect, times its length, to the error weights; at order n, the defect is n + 1 times the error."""
 
 
 class TaylorTable(IntegratorTable):
@@ -89,19 +89,19 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     derivative(c, t_new, c.y_new, rates, True)
     for i in range(c.width):
         slopes[i] = (slopes[i] - rates[i]) * h
-    excess = size_over_weights(c, slopes) / _MOST_DEFECT
+    excess = size_over_weights(c, slopes) / _MAX_DEFECT
     return ratio if excess <= 1.0 else exponential(logarithm(excess) / float(c.order))  # NaN stays NaN
 
 
-def tempered(c: TaylorTable, length: float) -> float:
+def next_size(c: TaylorTable, length: float) -> float:
     """Return the size of the next step from the coefficients at its start. If the coefficients rise, as near a point where all
     are zero, they overestimate the step, so its growth is limited."""
     if c.is_last:
         return length
     expand_here(c)
     if c.rising:
-        return smaller(c.longest * _WITHIN, c.trial * GROW)
-    return c.longest * _WITHIN if c.longest > 0.0 else length
+        return smaller(c.longest * _USED_FRACTION, c.trial * GROW)
+    return c.longest * _USED_FRACTION if c.longest > 0.0 else length
 
 
 def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
@@ -114,7 +114,6 @@ def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
 
 
 def sum_up_with_slopes(c: TaylorTable, h: float, out: Disjoint, slopes: Disjoint) -> None:
-    """Compute the state a time h after the start of the step, and the derivative of the polynomial there."""
     width, y, coefficients = c.width, c.y, c.coefficients
     for i in range(width):
         total, part, slope = 0.0, 0.0, 0.0
@@ -156,7 +155,7 @@ TAYLOR = Method(
     dense=dense,
     cubic=look_inside,
     stiffness=never_stiff,
-    tempered=tempered,
+    next_size=next_size,
 )
 
 

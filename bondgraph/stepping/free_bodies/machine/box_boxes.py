@@ -9,8 +9,8 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Offsets of the vector between the centres, in the axes of the first and of the second box; the cosines of all axes (3, 3) come
-first."""
+"""Offsets in the data of a pair: after the cosines of all axes (3, 3), the vector between the centres in the axes of the first
+box, and in those of the second."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
@@ -113,7 +113,7 @@ def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) 
 
 @inline
 def edge_gap_of(C: Reals, d: Reals, h1: Reals, h2: Reals, i: Fixed, j: Fixed) -> float:
-    """Return the gap along the cross product of an edge of each box."""
+    """Return the gap along the cross product of an edge of each box; `NOT_SEPARATED` for parallel edges."""
     n, a, m, b = NEXT[i], AFTER[i], NEXT[j], AFTER[j]
     along = abs(d[a] * C[3 * n + j] - d[n] * C[3 * a + j])
     first = h1[n] * abs(C[3 * a + j]) + h1[a] * abs(C[3 * n + j])
@@ -123,7 +123,7 @@ def edge_gap_of(C: Reals, d: Reals, h1: Reals, h2: Reals, i: Fixed, j: Fixed) ->
 
 
 def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int, reach: float) -> bool:
-    """Add the nearest points of the edges that face each other; return True if both lie on their edges."""
+    """Add the nearest points of the edges that face each other, if within reach; return True if both lie on their edges."""
     i = 0 if edge < 3 else (1 if edge < 6 else 2)
     j = edge - 3 * i
     n, p, q, h1, h2 = empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[one * 3 :], c.half[other * 3 :]
@@ -160,7 +160,8 @@ def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int
 
 
 def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, sign: float) -> float:
-    """Add the corners of the overlap between a face of box a and the facing face of box b; return their smallest gap.
+    """Add the corners of the overlap between a face of box a and the facing face of box b; return their smallest gap, or 1e300 if
+    there is no corner.
 
     The face is normal to an axis of a, which is the second box of the pair if the sign is -1.
     """
@@ -171,9 +172,8 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
         c.shape_R[b * 9 :],
         c.half[a * 3 :],
         c.half[b * 3 :],
-        0.0,
+        EDGE_TOLERANCE * size,
     )
-    tolerance = EDGE_TOLERANCE * size
     u, v = axis_after(axis), axis_after(axis_after(axis))
     x, y, z = (
         c.shape_p[b * 3] - c.shape_p[a * 3],
@@ -258,8 +258,8 @@ def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int,
 
 
 def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: float, reach: float) -> None:
-    """Add the nearest points of boxes that none of the 15 directions separates: a corner and a box, or the points of two edges if
-    the search for axes preferred a face with nearly the same gap."""
+    """Add the nearest points of two boxes if none of the 15 directions gives them: a corner and a point of a box, or points of
+    two edges if the search for axes preferred a face with nearly the same gap."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
     d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
     for s in range(8):

@@ -76,7 +76,6 @@ def after(c: PileTable, one: int, other: int, low: float, axis: int) -> bool:
 
 
 def sweep_along(c: PileTable, k: int, first: int, last: int, axis: int) -> int:
-    """Add the pairs of a set that overlap; return a status."""
     for i in range(first, last):
         one = c.sorted_bounds[i * 6 :]
         end, j = one[3 + axis], i + 1
@@ -98,7 +97,7 @@ def overlap(one: Reals, other: Reals) -> bool:
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of a set belong to different bodies, of which one is free and one not still, and may touch."""
+    """Return True if two shapes of a set may touch and belong to different bodies, one of them free and one not still."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False

@@ -28,7 +28,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PUSH_REACH = 0.2
-"""Fraction of the largest displacement of a body that is added to the reach of all candidates."""
+"""Fraction of the fastest body's displacement that is added to the reach of every body."""
 
 
 def begin(c: PileTable) -> None:
@@ -83,7 +83,8 @@ def begin_free(c: PileTable, b: int) -> None:
 
 @inline
 def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
-    """Return a component of the rate of the momentum about the body's origin when momenta are constant in the world."""
+    """Return a component of the rate of a body's angular momentum, about its origin in its own axes, if its momentum in the world
+    is constant."""
     # P_angular x spin + P_linear x v, where v = v_centre - spin x centre, and P_linear is along v_centre
     j, k = (i + 1) % 3, (i + 2) % 3
     centre = c.centre[b * 3 :]
@@ -195,8 +196,8 @@ def keep_momenta(c: PileTable) -> None:
 
 
 def move(c: PileTable) -> None:
-    """Move poses with spins and velocities of centres that are constant during the step; record the energy lost by the step
-    itself."""
+    """Move the poses by spins and centre velocities that are constant during the step; record the energy that the step itself
+    loses."""
     loss = 0.0
     for b in range(c.free):
         if c.asleep[b] == 1:

@@ -1,7 +1,7 @@
 """Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
 
-The points equal the points from `screws.shapes.candidates`, in the same order of pairs; each point has the number of the features
-in contact, by which the next step finds the point's impulse again.
+The points equal the points from `screws.shapes.candidates`, in the same order of pairs, except for the further points of turning
+boxes (`add_apart`). Each has the number of the features in contact, by which the next step finds its impulse again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL,
 
 MOST_POINTS = 17
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Magnitude of the other two components below which a direction counts as the normal of a face."""
+"""Largest deviation from 1 of a component of a unit vector that counts as the normal of a face."""
 
 
 def find_contacts(c: PileTable) -> int:
-    """Find the contact points of all pairs; return a status."""
     c.contacts, c.too_many = 0, -1
     k, counted = 0, 0
     for i in range(c.pairs):
@@ -36,7 +35,6 @@ def find_contacts(c: PileTable) -> int:
 
 
 def search(c: PileTable, one: int, other: int) -> None:
-    """Add the contact points of a pair of shapes."""
     reach = c.reach[c.body[one]] + c.reach[c.body[other]]
     a, b = c.kind[one], c.kind[other]
     if a == BALL and b == BALL:
@@ -98,7 +96,7 @@ def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
 
 @inline
 def velocity_of(c: PileTable, s: int, i: Fixed) -> float:
-    """Return a component of the velocity of the centre of a shape without contacts."""
+    """Return a component of the velocity that the centre of a shape has without contacts."""
     j, k = (i + 1) % 3, (i + 2) % 3
     v, at, place = c.coming[c.body[s] * 6 :], c.shape_p[s * 3 :], c.place[c.body[s] * 3 :]
     return v[3 + i] + (v[j] * (at[k] - place[k]) - v[k] * (at[j] - place[j]))

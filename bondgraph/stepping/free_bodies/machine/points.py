@@ -31,7 +31,7 @@ def place_of(c: PileTable, s: int, corner: int, i: Fixed) -> float:
 
 
 def side(corner: int, place: Fixed) -> float:
-    """Return 1 if a binary digit of a corner's number is set, else -1."""
+    """Return 1 if the binary digit `place` (4, 2 or 1) of a corner's number is set, else -1."""
     rest = corner
     for more in unrolled((4, 2, 1)):
         if more > place and rest >= more:
@@ -48,5 +48,4 @@ def axis_of(v: Reals) -> int:
 
 @inline
 def larger_of(v: Reals) -> float:
-    """Return the larger magnitude of the first two components."""
     return max(abs(v[0]), abs(v[1]))

@@ -4,8 +4,8 @@ With relative spin w and normal impulse r_n at a contact, the torque impulse t o
 
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
-with both coefficients in m (rolling resistance lengths), where a limit is reached only if that spin, w_n or w_t, is not zero:
-Coulomb's law for torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
+with both coefficients in m (rolling resistance lengths), and equality if that spin, w_n or w_t, is not zero: Coulomb's law for
+torques. The law is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985,
 section 8.3 and chapter 9).
 """
 
@@ -21,7 +21,6 @@ body 1 and body 2 by unit torque impulses about the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
-    """Set the resistance of every contact, and set all torque impulses to zero."""
     for k in range(c.contacts):
         row, resistance, one, other = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.ends[2 * k], c.ends[2 * k + 1]
         resistance[ROLLING], resistance[SPINNING] = c.set_rolling[c.set_of[k]], c.set_spinning[c.set_of[k]]
@@ -56,7 +55,6 @@ def softness(row: Reals, resistance: Reals, i: Fixed, j: Fixed) -> float:
 
 @inline
 def spin_along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
-    """Return the relative spin of the two bodies along a direction of a contact."""
     x, y, z = other[0] - one[0], other[1] - one[1], other[2] - one[2]
     return row[3 * i] * x + row[3 * i + 1] * y + row[3 * i + 2] * z
 

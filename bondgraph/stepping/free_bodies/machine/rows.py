@@ -28,8 +28,8 @@ velocity."""
 
 
 def make_rows(c: PileTable) -> None:
-    """Set the row and the initial impulse of every contact, and the velocity change `allowed` in the last sweep: a fraction of
-    the largest contact velocity."""
+    """Set the row of every contact, its impulse to zero, and the velocity change `allowed` in the last sweep: a fraction of the
+    largest contact velocity."""
     c.allowed = 0.0
     for k in range(c.contacts):
         one, other = c.body[c.shape1[k]], c.body[c.shape2[k]]

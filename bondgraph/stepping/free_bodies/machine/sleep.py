@@ -28,7 +28,8 @@ def wake_by_forces(c: PileTable) -> bool:
                 change = max(change, abs(c.wrench[6 * b + i] / c.h - c.held[6 * b + i]))
                 size = max(size, abs(c.held[6 * b + i]))
             if change > SAME_FORCE * size:
-                has_woken = wake(c, b)
+                wake(c, b)
+                has_woken = True
     return has_woken
 
 
@@ -39,17 +40,17 @@ def wake_by_contacts(c: PileTable) -> bool:
         for s in unrolled(range(2)):
             b = c.body[c.shape1[k]] if s == 0 else c.body[c.shape2[k]]
             if b < c.free and c.asleep[b] == 1:
-                has_woken = wake(c, b)
+                wake(c, b)
+                has_woken = True
     return has_woken
 
 
-def wake(c: PileTable, b: int) -> bool:
-    """Wake the island of a body; the result is always True."""
+def wake(c: PileTable, b: int) -> None:
+    """Wake the island of a body."""
     label = c.island[b]
     for other in range(c.free):
         if c.asleep[other] == 1 and c.island[other] == label:
             c.asleep[other], c.quiet[other] = 0, 0
-    return True
 
 
 def let_sleep(c: PileTable) -> None:
@@ -80,7 +81,6 @@ def let_sleep(c: PileTable) -> None:
 
 
 def root_of(c: PileTable, b: int) -> int:
-    """Return the body that represents the island of a body."""
     root = b
     while c.island[root] != root:
         root = c.island[root]
