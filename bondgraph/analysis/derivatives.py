@@ -162,7 +162,7 @@ def linearise(
     t : time, s.
     initial : the state (n,); changes of the start values by name; the `final` of a run; or an operating point.
     parameters : changes of parameters by name.
-    modes : names of automata and of their states.
+    modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
     the wrong shape, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""

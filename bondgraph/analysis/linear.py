@@ -220,7 +220,7 @@ class Linear:
         ----------
         input, output : names; may be left out if there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
-        margins : True to show gain and phase margins, if there is a crossing.
+        margins : True to show gain and phase margins in the title.
         axes : two existing Matplotlib axes to draw on.
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
@@ -301,16 +301,18 @@ class Linear:
             return _labelled(drawn.axes, f"real part{unit}", f"imaginary part{unit}")
 
     def c2d(self, period: float, method: str = "zoh") -> Linear:
-        """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "matched" ...
+        """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "euler" ...
 
         Raises `ModelError` E564 for a sampled system, E258 without python-control.
         """
         if self.period is not None:
             cure = "the continuous system, before c2d"
             raise refusal("E564", f"the system is already discrete, with period {self.period:g} s", cure, about=self.name)
-        sampled = self._control().sample_system(self.to_control(), period, method)
+        control, (a, b, c, d) = self._control(), self.dense()
+        b, d = np.column_stack([b, self.rates]), np.column_stack([d, np.zeros(len(c))])  # the rates act like a constant input
+        sampled = control.sample_system(control.ss(a, b, c, d), period, method)
         a, b, c, d = (np.asarray(getattr(sampled, letter)) for letter in "ABCD")
-        return replace(self, A=a, B=b, C=c, D=d, rates=self.rates * period, point=None, period=float(period))
+        return replace(self, A=a, B=b[:, :-1], C=c, D=d[:, :-1], rates=b[:, -1], point=None, period=float(period))
 
     def _single(self, input: str | None, output: str | None) -> Linear:
         return self.part(_name_or_only(self, "input", input, self.inputs), _name_or_only(self, "output", output, self.outputs))

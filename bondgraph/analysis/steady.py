@@ -38,7 +38,8 @@ class OperatingPoint:
 
     Parameters
     ----------
-    states, x : names and values of the states, (n,); parameters : values of the free parameters, by label.
+    states, x : names and values of the states, (n,).
+    parameters : values of the free parameters, by label.
     undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
         amount of matter) keeps its value at the guess.
     due : kinds of the transitions with a positive guard, which would end the mode.
@@ -81,7 +82,7 @@ class OperatingPoint:
     def _repr_html_(self) -> str:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
         notes = [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        notes += [f"the point does not persist: {kind} is due" for kind in self.due]
+        notes += [f'the point does not persist: the transition "{kind}" is due' for kind in self.due]
         title = line(f"operating point of {self.compiled.model.name}", f"{plural(self.iterations, 'step')}")
         return cell(title, table(("state", "value"), rows), *([items(notes)] if notes else []))
 
@@ -89,7 +90,7 @@ class OperatingPoint:
         lines = [f"{name} = {value:.6g}" for name, value in zip(self.states, self.x, strict=True)]
         lines += [f"{name} = {value:.6g} (found)" for name, value in self.parameters.items()]
         lines += [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        lines += [f"the point does not persist: {kind} is due" for kind in self.due]
+        lines += [f'the point does not persist: the transition "{kind}" is due' for kind in self.due]
         return "\n".join([f'operating point of "{self.compiled.model.name}", {plural(self.iterations, "step")}', *lines])
 
 

@@ -33,7 +33,8 @@ class Experiment:
     ----------
     data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
         or one number for each value.
-    parameters, initial : changes in this experiment, as for `simulate`; estimated numbers cannot be changed.
+    parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here; an estimated
+        start value replaces that in `initial`.
     t_start : start time, s.
     """
 
@@ -51,7 +52,8 @@ class Channel:
     ----------
     name : name of the quantity.
     unit : its unit, "" if unknown.
-    t : times (samples,); at : indices of these times among all samples of the experiment.
+    t : times (samples,), s.
+    at : indices of these times among all samples of the experiment.
     y : values (samples, numbers).
     sigma : standard deviations of the same shape, None if estimated.
     """
@@ -153,8 +155,8 @@ class Estimate:
 
     Parameters
     ----------
-    labels, units, values : names, units and values of the numbers (k,); standard_errors : standard deviations (k,), infinite for
-        numbers that are not identifiable.
+    labels, units, values : names, units and values of the numbers (k,).
+    standard_errors : standard deviations (k,), infinite for numbers that are not identifiable.
     covariance : (k, k), in the units of the numbers.
     singular_values, directions : (k,), and (k, k), in which row i is a combination of relative changes of the numbers with the
         standard deviation 1 / singular_values[i]; the best-determined combination comes first.

@@ -225,8 +225,8 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     and from the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
-    other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
-    pairs = [*local_minima(bodies), *(_swapped(bodies, pair) for pair in local_minima(other_way))]
+    exchanged = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
+    pairs = [*local_minima(bodies), *(_swapped(bodies, pair) for pair in local_minima(exchanged))]
     overlaps = (solve_stationarity(bodies, start.pair) for start in starts_inside(surface1, surface2, bodies.H_1_2))
     pairs += [pair for pair in overlaps if pair is not None and pair.gap < 0.0 and is_isolated_minimum(bodies, pair)]
     return [contact_coordinates(bodies, pair) for pair in distinct(bodies, pairs)]

@@ -90,6 +90,9 @@ def test_sampled_by_python_control():
     assert slow[0] == pytest.approx(slow[1], rel=1e-3)
     with pytest.raises(ModelError, match="E564"):
         sampled.c2d(h)
+    moving = replace(system, rates=np.array([1.0, -2.0]))
+    change = np.linalg.solve(moving.A, (sampled.A - np.eye(2)) @ moving.rates)
+    np.testing.assert_allclose(moving.c2d(h).rates, change, rtol=1e-9)
     square = sampled.part(sampled.inputs[:1], sampled.outputs[:1])
     with pytest.raises(ModelError, match="E564"):
         passivity(square)

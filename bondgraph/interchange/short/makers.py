@@ -170,9 +170,7 @@ class ElementReader:
             return error.problems
         except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
             what = str(error) or type(error).__name__
-            return (
-                self._problem("E633", path, f'"{name}": this entry does not make a part of kind {kind}: {what[:200]}', _FORM),
-            )
+            return (self._problem("E633", path, f'"{name}": {kind} cannot be made from this entry: {what[:200]}', _FORM),)
 
     def _of_value(
         self, name: str, path: str, kind: str, maker: Maker, takes: Sequence[inspect.Parameter], value: Any
