@@ -46,3 +46,10 @@ def test_a_wrong_shape_is_named_with_the_right_one(function):
 )
 def test_values_without_a_shape_are_shown_as_they_are(function, arguments, message):
     assert f"{function.__name__}(): {message}" in str(explanation(function, arguments, {}))
+
+
+def test_a_call_with_free_keywords_lacks_an_argument() -> None:
+    def run(graph: str, t_end: float, *names: str, step: float, **settings: float) -> None: ...
+
+    assert "run() lacks `t_end`" in str(explanation(run, ("graph",), {"step": 0.1, "rtol": 1e-3}))
+    assert "run() lacks `step`" in str(explanation(run, ("graph", 1.0, "a", "b"), {}))
