@@ -130,9 +130,9 @@ def operating_point(
     start = point_of(compiled, t, initial, parameters, modes)
     target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
-    held, moving_indices = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
+    fixed_indices, moving_indices = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
     indices = np.array(derivatives.state_places, dtype=int)
-    open_states = np.setdiff1d(np.arange(n), held)
+    open_states = np.setdiff1d(np.arange(n), fixed_indices)
     unknowns = np.concatenate([open_states, n + np.arange(len(derivatives.inputs))])
     rows = np.concatenate([np.setdiff1d(np.arange(n), moving_indices), n + np.arange(len(target_values))])
 

@@ -100,14 +100,14 @@ def _full_rows(
         c, d = u.T @ c, u.T @ d
         c_remaining = c[rank:]
         c, d = c[:rank], d[:rank]
-        v, seen = _rows(c_remaining.T, small)
-        if not seen:
+        v, held_count = _rows(c_remaining.T, small)
+        if not held_count:
             break
-        # outputs c_remaining x = 0 hold the `seen` first directions of v at zero: their rates become outputs
+        # outputs c_remaining x = 0 hold the `held_count` first directions of v at zero: their rates become outputs
         a, b, c = v.T @ a @ v, v.T @ b, c @ v
-        c = np.vstack([a[:seen, seen:], c[:, seen:]])
-        d = np.vstack([b[:seen], d])
-        a, b = a[seen:, seen:], b[seen:]
+        c = np.vstack([a[:held_count, held_count:], c[:, held_count:]])
+        d = np.vstack([b[:held_count], d])
+        a, b = a[held_count:, held_count:], b[held_count:]
     return a, b, c, d
 
 
@@ -138,8 +138,8 @@ def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.
     small = tolerance * max(_size((a, b, c)), 1e-300)
     basis, rank = _reached(a, b, small)
     basis = basis[:, :rank]
-    seen, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
-    basis = basis @ seen[:, :order]
+    observable, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
+    basis = basis @ observable[:, :order]
     return basis.T / scale, basis * scale[:, None]
 
 

@@ -211,11 +211,12 @@ def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
 def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]:
     unit, _ = impact.cones.scaled()
     groups, starts = unit.slices(), [group.start for group in unit.slices()]
-    acts = np.abs(unit.response) > COUPLED
+    coupled = np.abs(unit.response) > COUPLED
     for group, row in zip(groups, unit.bounds, strict=True):
-        acts[group] |= np.abs(row) > 0.0
-        acts[group, group] = True
-    reach = np.linalg.matrix_power((acts | acts.T | np.eye(len(acts), dtype=bool)).astype(float), max(len(acts), 1)) > 0.0
+        coupled[group] |= np.abs(row) > 0.0
+        coupled[group, group] = True
+    linked = (coupled | coupled.T | np.eye(len(coupled), dtype=bool)).astype(float)
+    reach = np.linalg.matrix_power(linked, max(len(coupled), 1)) > 0.0
     parts = []
     for k, row in enumerate(reach):
         scalars, table = np.flatnonzero(row), participants.table

@@ -89,22 +89,22 @@ def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], p
 
 
 def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
-    there = archive.description.variables
+    variables = archive.description.variables
     if isinstance(names, str):
         title = f"{argument} are {names!r}, not a list of names"
         raise refusal("E691", title, f'{argument}=["{names}"]', about=argument)
     names = list(names)
     for each in names:
-        if each not in there:
+        if each not in variables:
             what = f'does not have "{each}"'
-        elif not there[each].is_scalar:
+        elif not variables[each].is_scalar:
             what = f'has "{each}" as an array'
-        elif there[each].causality not in causalities:
-            what = f'has "{each}" with causality {there[each].causality}'
+        elif variables[each].causality not in causalities:
+            what = f'has "{each}" with causality {variables[each].causality}'
         else:
             continue
-        fitting = [key for key, one in there.items() if one.causality in causalities]
+        fitting = [key for key, one in variables.items() if one.causality in causalities]
         likely = similar_names(each, fitting) or fitting[:_MAX_LISTED]
         cure = f"one of {', '.join(likely)}" if likely else "another FMU"
         raise refusal("E691", f'{argument}: "{archive.path.name}" {what}', cure, about=argument)
-    return [there[each] for each in names]
+    return [variables[each] for each in names]
