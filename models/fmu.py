@@ -53,7 +53,7 @@ def fmu_block(
     library = ForeignLibrary(Path(path).name, unit.archive.digest, tuple(inputs), tuple(outputs), tuple(parameters), unit=unit)
     locals_in = {f"in{k}": path for k, path in enumerate(inputs.values())}
     next_names = {state: f"next {state}" for state in library.states}
-    starts = {each.name: each.start for each in unit.taken if math.isfinite(each.start)}
+    starts = {each.name: each.start for each in unit.output_variables if math.isfinite(each.start)}
     *sampled, steps = library.states[len(outputs) :]
     block = Block(
         name,
@@ -66,7 +66,7 @@ def fmu_block(
         states={**dict.fromkeys(library.states, 0.0), **starts},
         updates=next_names,
         parameters=parameters,
-        units={each.name: each.unit for each in unit.taken},
+        units={each.name: each.unit for each in unit.output_variables},
         period=period,
         offset=offset,
     )

@@ -1,6 +1,6 @@
 """Geometry of rigid bodies in contact: rotations, poses, twists, wrenches, inertia, surfaces, contact kinematics.
 
-Every formula is written once and takes any scalar: floats, SymPy expressions, jets, a compiler's scalars.
+Formulas are written once and take any scalar: floats, SymPy expressions, jets, a compiler's scalars.
 """
 
 from screws import contact, inertia, jets, joints, poses, rotations, scalars, shapes, surfaces, twists

@@ -12,7 +12,7 @@ class CodedError(ScrewbondError):
 
     Parameters
     ----------
-    code : stable; the table is in the documentation.
+    code : stable identifier, such as "G101"; the documentation lists all codes.
     message : what is wrong, where, and why.
     cure : what to try.
     """

@@ -188,13 +188,13 @@ def variables(u: Scalar, v: Scalar) -> tuple[Jet, Jet]:
 
 
 def _choose(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    same = type(a) in (int, float) and type(b) in (int, float) and a == b
-    return a if same else scalars.where(condition, a, b)
+    equal = type(a) in (int, float) and type(b) in (int, float) and a == b
+    return a if equal else scalars.where(condition, a, b)
 
 
 def _taken(index: Scalar, values: Sequence[Scalar]) -> Scalar:
-    same = all(type(value) in (int, float) and value == values[0] for value in values)
-    return values[0] if same else scalars.take(values, index)
+    equal = all(type(value) in (int, float) and value == values[0] for value in values)
+    return values[0] if equal else scalars.take(values, index)
 
 
 def _integer_power(x: Jet, n: int) -> Jet:

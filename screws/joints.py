@@ -33,7 +33,7 @@ class Joint:
 
     Parameters
     ----------
-    name : for messages and graphs; the constructors default to the kind.
+    name : name in messages and graphs; the default of a constructor is the kind.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
     kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod",
         "free" or "fixed"; "general" for arbitrary screws, which do not define large motions.
@@ -121,7 +121,8 @@ def prismatic(axis: Vector3, name: str = "prismatic") -> Joint:
 
 
 def helical(axis: Vector3, point: Vector3 = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
-    """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad)."""
+    """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad). Zero pitch
+    gives a revolute joint."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")

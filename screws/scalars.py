@@ -159,26 +159,28 @@ def _with_name(function: Any, name: str, meaning: str) -> Any:
     return function
 
 
-sin = _unary("sin", "Sine of an angle in rad.")
-cos = _unary("cos", "Cosine of an angle in rad.")
-tan = _unary("tan", "Tangent of an angle in rad.")
-asin = _unary("asin", "Arc sine, rad, in [-pi/2, pi/2].")
-acos = _unary("acos", "Arc cosine, rad, in [0, pi].")
-atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
-atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
-sqrt = _unary("sqrt", "Non-negative square root.")
-exp = _unary("exp", "Exponential function.")
-expm1 = _unary("expm1", "Exponential function minus 1, exact to rounding error even for small x, where exp(x) - 1 cancels.")
-log = _unary("log", "Natural logarithm.")
-tanh = _unary("tanh", "Hyperbolic tangent.")
-absolute = _unary("absolute", "Absolute value.")
-sign = _unary("sign", "Sign: -1, 0 or 1.")
-floor = _unary("floor", "Largest whole number not above x.")
-minimum = _binary("minimum", "The smaller of two scalars.")
-maximum = _binary("maximum", "The larger of two scalars.")
-less = _binary("less", "Condition a < b, for `where`.")
-less_equal = _binary("less_equal", "Condition a <= b, for `where`.")
-equal = _binary("equal", "Condition a == b, for `where`; meant for modes, which are whole numbers.")
+sin = _unary("sin", "Return the sine of an angle in rad.")
+cos = _unary("cos", "Return the cosine of an angle in rad.")
+tan = _unary("tan", "Return the tangent of an angle in rad.")
+asin = _unary("asin", "Return the arc sine, rad, in [-pi/2, pi/2].")
+acos = _unary("acos", "Return the arc cosine, rad, in [0, pi].")
+atan = _unary("atan", "Return the arc tangent, rad, in (-pi/2, pi/2).")
+atan2 = _binary("atan2", "Return the angle of the point (x, y), from y and x, rad, in (-pi, pi].")
+sqrt = _unary("sqrt", "Return the non-negative square root.")
+exp = _unary("exp", "Return the exponential function.")
+expm1 = _unary(
+    "expm1", "Return the exponential function minus 1, exact to rounding error even for small x, where exp(x) - 1 cancels."
+)
+log = _unary("log", "Return the natural logarithm.")
+tanh = _unary("tanh", "Return the hyperbolic tangent.")
+absolute = _unary("absolute", "Return the absolute value.")
+sign = _unary("sign", "Return the sign: -1, 0 or 1.")
+floor = _unary("floor", "Return the largest whole number not above x.")
+minimum = _binary("minimum", "Return the smaller of two scalars.")
+maximum = _binary("maximum", "Return the larger of two scalars.")
+less = _binary("less", "Return the condition a < b, for `where`.")
+less_equal = _binary("less_equal", "Return the condition a <= b, for `where`.")
+equal = _binary("equal", "Return the condition a == b, for `where`; meant for modes, which are whole numbers.")
 
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
@@ -223,7 +225,8 @@ def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequenc
 
     The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
 
-    Raises `ValueError` for points that do not ascend, or if the numbers of points and values differ.
+    Raises `ValueError` for fewer than two points, for points that are not finite or do not ascend, or if the numbers of points
+    and values differ.
     """
     _check_points(points, len(values))
     points, values = (each if isinstance(each, np.ndarray) else array(each) for each in (points, values))
@@ -236,7 +239,8 @@ def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequenc
 
 def _check_points(points: Sequence[Scalar] | np.ndarray, count: int) -> None:
     if len(points) < 2 or len(points) != count:
-        raise ValueError(f"interpolation needs two points or more and a value at each; there are {len(points)} and {count}")
+        title = "interpolation needs two points or more and a value at each"
+        raise ValueError(f"{title}; the numbers of points and values are {len(points)} and {count}")
     if not all(isinstance(point, (int, float, np.number)) for point in points):
         return
     numbers = np.asarray(points, dtype=float)

@@ -1,7 +1,7 @@
 """Linear analysis of a compiled model: operating points, linearisation, poles, zeros, transfer functions, sensitivities,
-passivity.
+passivity, reciprocity.
 
-Every derivative is exact, from the tape of the model's formulas.
+Formulas are differentiated exactly, on a tape.
 """
 
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise

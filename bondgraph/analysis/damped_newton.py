@@ -1,7 +1,7 @@
 """Damped Newton iteration for square, under- and overdetermined equations.
 
-A step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; if the Jacobian is
-singular, the step keeps conserved quantities if possible, and is the shortest one otherwise.
+A step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations. If the Jacobian is
+singular, the shortest step is taken or, with `conserve`, one that keeps conserved quantities if possible.
 
 References
 ----------
@@ -21,7 +21,7 @@ from bondgraph.run.algebraic_loops import SUFFICIENT_DECREASE
 _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
-_ROUNDING, _NOTHING = 1e-14, 1e-13
+_ROUNDING, _MIN_TERMS = 1e-14, 1e-13
 """Largest residual that may be rounding error, and smallest size of the terms of an equation whose unknowns are zero; both are
 relative to the equation's terms at |z| + nominal."""
 
@@ -33,7 +33,7 @@ class NewtonResult:
     Parameters
     ----------
     z : unknowns.
-    residual : residual of the equations there.
+    residual : residual of the equations at z.
     converged : True if the last step was below the tolerance and the residual is small relative to its terms.
     iterations : number of steps.
     history : size of each step, relative to |z| + nominal.
@@ -74,7 +74,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
         if lu is not None and pivots.min() > 1e-14 * pivots.max():
             return _Solver(lambda r: scale * -lu.solve(r), rows, none)
     if columns > _MAX_DENSE:
-        raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular")
+        raise np.linalg.LinAlgError(f"the Jacobian of {columns} unknowns is singular or not square")
     dense = jacobian.toarray() if hasattr(jacobian, "toarray") else np.asarray(jacobian)
     dense = dense * scale
     size = np.linalg.norm(dense, axis=1)
@@ -117,7 +117,8 @@ def newton(
     """Solve equations(z) = 0, where `equations` returns the residual (k,) and the Jacobian (k, n), dense or sparse.
 
     With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
-    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular.
+    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular or not
+    square.
     """
     z = np.array(start, dtype=float)
     residual, jacobian = equations(z)
@@ -183,7 +184,7 @@ def newton_in_own_units(
         slopes = abs(equations(solution.z)[1])
         terms, rounding = slopes @ size, slopes @ (nominal + size)
         if any(
-            _is_small(solution.residual, each + _NOTHING * rounding, tolerance) for each in (terms, terms + sizes(solution.z))
+            _is_small(solution.residual, each + _MIN_TERMS * rounding, tolerance) for each in (terms, terms + sizes(solution.z))
         ):
             return replace(solution, history=history, iterations=len(history))
         smaller = np.where(size > 0.0, np.minimum(size, scale), scale)

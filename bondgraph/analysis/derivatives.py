@@ -52,7 +52,7 @@ class Derivatives:
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
-    """Kernel (t, x, p, m) -> rates, outputs, nonzeros."""
+    """Kernel (t, x, p, m) -> rates, outputs, nonzero derivatives at `rows` and `columns`."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -90,7 +90,7 @@ class Derivatives:
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
-    """Differentiate a model once, to linearise it at many points; see `linearise` for the arguments."""
+    """Differentiate a model once, to linearise it at many points; see `linearise` for arguments and errors."""
     compiled = compiled_form(model, "differentiate")
     system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
     traced = values_on_tape(system)
@@ -152,8 +152,8 @@ def linearise(
     adds one direction to A that is not a motion: the norm of its quaternion. The norm is neither reachable nor observable, and
     `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so
     that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are constant like
-    parameters, and not states of the linear system: an `OpenSamplerWarning` reports such states, and `linearise_sampled`
-    includes them.
+    parameters, and not states of the linear system: an `OpenSamplerWarning` reports the clocks, and `linearise_sampled` includes
+    their states.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def linearise(
     t : time, s.
     initial : the state (n,); changes of the start values by name; the `final` of a run; or an operating point.
     parameters : changes of parameters by name.
-    modes : names of automata and of their states.
+    modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
     the wrong shape, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""

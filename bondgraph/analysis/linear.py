@@ -29,11 +29,11 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import floats, real
 
 Frequencies = Sequence[float] | np.ndarray | None
-SHOWN = 12
+MAX_PRINTED = 12
 """Maximum number of states, inputs or outputs of printed matrices."""
-DENSE = 4000
+MAX_DENSE = 4000
 """Maximum number of states for dense algebra, such as all eigenvalues."""
-_SHOWN = 16
+_MAX_SHOWN = 16
 """Maximum number of states for which notebooks show matrices and poles."""
 
 
@@ -41,7 +41,7 @@ _SHOWN = 16
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; it prints as its matrices.
+    """Linear system dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`.
 
     For a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period.
 
@@ -52,7 +52,7 @@ class Linear:
     rates : x' at the point, (n,); zero at an operating point.
     values : outputs at the point.
     point : point of linearisation; None after a change of states.
-    period : period of a sampled system, s.
+    period : period of a sampled system, s; None for a continuous one.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Linear:
         """Return the matrices, if small, with the names of their rows and columns."""
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
         head = f'linear system of "{self.name}": {plural(self.order, "state")}{sampled}'
-        if max(self.order, len(self.inputs), len(self.outputs)) > SHOWN:
+        if max(self.order, len(self.inputs), len(self.outputs)) > MAX_PRINTED:
             return f"{head}, {plural(len(self.inputs), 'input')}, {plural(len(self.outputs), 'output')}"
         following = "'" if self.period is None else "[k+1]"
         rows = ("A", self.A, self.states, self.states, following), ("B", self.B, self.states, self.inputs, following)
@@ -94,10 +94,10 @@ class Linear:
         """Return A, B, C, D as NumPy arrays; raise E256 with more than 4000 states."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
-        if self.order > DENSE:
+        if self.order > MAX_DENSE:
             cures = ("poles(count=10, near=0.0)", "frequency_response, which stays sparse")
             title = f"{self.order} states are too many for dense algebra"
-            raise refusal("E256", title, *cures, about=self.name, why=f"the limit is {DENSE}", places=())
+            raise refusal("E256", title, *cures, about=self.name, why=f"the limit is {MAX_DENSE}", places=())
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
@@ -170,7 +170,7 @@ class Linear:
         return self.at(s if self.period is None else np.exp(s * self.period))
 
     def at(self, s: Any) -> np.ndarray:
-        """Return C (s - A)^-1 B + D at complex frequencies (k,), rad/s: (k, outputs, inputs)."""
+        """Return C (s - A)^-1 B + D, (k, outputs, inputs), at complex frequencies s (k,), rad/s, or z of a sampled system."""
         try:
             s = np.atleast_1d(np.asarray(s, dtype=complex))
         except (TypeError, ValueError):
@@ -189,18 +189,22 @@ class Linear:
     def _repr_html_(self) -> str:
         counts = (self.order, "state"), (len(self.inputs), "input"), (len(self.outputs), "output")
         blocks = [line(self.name, ", ".join(plural(*each) for each in counts))]
-        if self.order > _SHOWN:
+        if self.order > _MAX_SHOWN:
             return cell(*blocks)
         a, b, c, d = self.dense()
-        columns, rows = (*self.states, *self.inputs), (*(f"d/dt {name}" for name in self.states), *self.outputs)
+        changes = (f"d/dt {name}" if self.period is None else f"{name}[k+1]" for name in self.states)
+        columns, rows = (*self.states, *self.inputs), (*changes, *self.outputs)
         numbers = np.block([[a, b], [c, d]])
         blocks.append(table(("", *columns), [(name, *row) for name, row in zip(rows, numbers, strict=True)]))
-        poles = [(pole, abs(pole), -pole.real / abs(pole) if pole else 1.0) for pole in self.poles()]
-        blocks.append(table(("pole (1/s)", "frequency (rad/s)", "damping"), poles))
+        if self.period is None:
+            poles = [(pole, abs(pole), -pole.real / abs(pole) if pole else 1.0) for pole in self.poles()]
+            blocks.append(table(("pole (1/s)", "frequency (rad/s)", "damping"), poles))
+        else:
+            blocks.append(table(("pole", "magnitude"), [(pole, abs(pole)) for pole in self.poles()]))
         return cell(*blocks)
 
     def to_control(self) -> Any:
-        """Return a `control.StateSpace` of python-control with the same names; raise E258 if it is not installed."""
+        """Return a `control.StateSpace` with underscores for the dots in names; raise E258 without python-control."""
         control = self._control()
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
@@ -221,7 +225,7 @@ class Linear:
         ----------
         input, output : names; may be left out if there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
-        margins : True to show gain and phase margins, if there is a crossing.
+        margins : True to show gain and phase margins in the title.
         axes : two existing Matplotlib axes to draw on.
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
@@ -256,8 +260,8 @@ class Linear:
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return the gain, phase and delay margins of a loop with unity negative feedback, computed by python-control; they print
-        as sentences. Names and errors are those of `bode`."""
+        """Return the gain, phase and delay margins of a loop with unity negative feedback, from crossings that python-control
+        finds. Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
 
@@ -304,16 +308,18 @@ class Linear:
             return _labelled(drawn.axes, f"real part{unit}", f"imaginary part{unit}")
 
     def c2d(self, period: float, method: str = "zoh") -> Linear:
-        """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "matched" ...
+        """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "euler" ...
 
         Raises `ModelError` E564 for a sampled system, E258 without python-control.
         """
         if self.period is not None:
             cure = "the continuous system, before c2d"
             raise refusal("E564", f"the system is already discrete, with period {self.period:g} s", cure, about=self.name)
-        sampled = self._control().sample_system(self.to_control(), period, method)
+        control, (a, b, c, d) = self._control(), self.dense()
+        b, d = np.column_stack([b, self.rates]), np.column_stack([d, np.zeros(len(c))])  # the rates act like a constant input
+        sampled = control.sample_system(control.ss(a, b, c, d), period, method)
         a, b, c, d = (np.asarray(getattr(sampled, letter)) for letter in "ABCD")
-        return replace(self, A=a, B=b, C=c, D=d, rates=self.rates * period, point=None, period=float(period))
+        return replace(self, A=a, B=b[:, :-1], C=c, D=d[:, :-1], rates=b[:, -1], point=None, period=float(period))
 
     def _single(self, input: str | None, output: str | None) -> Linear:
         return self.part(_name_or_only(self, "input", input, self.inputs), _name_or_only(self, "output", output, self.outputs))

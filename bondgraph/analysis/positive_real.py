@@ -29,10 +29,11 @@ class Passivity:
     Parameters
     ----------
     passive : True if the system is positive real, as far as the method shows.
-    strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
-    margin : smallest eigenvalue of G + G^H over the size of G.
-    frequency : frequency of this smallest eigenvalue, rad/s.
-    method : "hamiltonian" (all frequencies are covered), "grid", or "poles" (an unstable pole was found first).
+    strict : True if power is lost at every frequency; None for the method "grid", which cannot show it.
+    margin : smallest eigenvalue of G + G^H relative to the norm of G; -inf for an unstable pole.
+    frequency : frequency of this eigenvalue or pole, rad/s.
+    method : "hamiltonian" (all frequencies are covered), "grid" (D + D^T is not positive definite), or "poles" (an unstable pole
+        was found first).
     reason : why the system is not passive; empty if it is.
     """
 
@@ -60,7 +61,8 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     frequencies : further frequencies to test, rad/s.
     tolerance : amount by which rounding errors may lower a margin below zero.
 
-    Raises `ModelError` E257 if the numbers of inputs and outputs differ or are zero; E100 for anything but a `Linear`.
+    Raises `ModelError` E257 if the numbers of inputs and outputs differ or are zero; E564 for a sampled system; E100 for anything
+    but a `Linear`.
     """
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"
@@ -70,6 +72,9 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         title = f"{plural(len(linear.inputs), 'input')} and {plural(len(linear.outputs), 'output')} are not power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
         raise refusal("E257", title, *cures, about=linear.name, places=())
+    if linear.period is not None:
+        title = f"the system is discrete, with period {linear.period:g} s"
+        raise refusal("E564", title, "the continuous system", about=linear.name, places=())
     further = real(() if frequencies is None else frequencies)
     if further is None:
         raise refused("frequencies", frequencies, "numbers, rad/s", "frequencies=[1.0, 10.0]")
@@ -85,12 +90,12 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     shift = 1e-7 * slow
     special = np.concatenate([np.abs(poles), np.abs(np.imag(poles)), np.abs(np.imag(system.zeros()))])
     grid = np.concatenate([[0.0], special, np.geomspace(1e-3 * slow, 1e3 * fast, _POINTS), np.abs(further).ravel()])
-    both = d + d.T
-    size = np.linalg.norm(both)
-    covered = bool(size > 0 and np.linalg.eigvalsh(both)[0] > 1e-12 * size)
+    d_sum = d + d.T
+    size = np.linalg.norm(d_sum)
+    covered = bool(size > 0 and np.linalg.eigvalsh(d_sum)[0] > 1e-12 * size)
     crossings = np.zeros(0)
     if covered:
-        crossings = _crossings(a - shift * np.eye(len(a)), b, c, both)
+        crossings = _crossings(a - shift * np.eye(len(a)), b, c, d_sum)
         ends = np.concatenate([[0.0], np.sort(crossings), [2.0 * crossings.max(initial=0.0) + fast]])
         grid = np.concatenate([grid, 0.5 * (ends[1:] + ends[:-1])])
     grid = np.unique(grid[np.isfinite(grid)])
@@ -105,11 +110,11 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     return Passivity(passive, strict, margin, frequency, "hamiltonian" if covered else "grid", reason)
 
 
-def _crossings(a: np.ndarray, b: np.ndarray, c: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return frequencies where G + G^H is singular or nearly so; `both`, D + D^T, is positive definite."""
+def _crossings(a: np.ndarray, b: np.ndarray, c: np.ndarray, d_sum: np.ndarray) -> np.ndarray:
+    """Return frequencies where G + G^H is singular or nearly so; `d_sum`, D + D^T, is positive definite."""
     from scipy.linalg import eigvals
 
-    through, toward = np.linalg.solve(both, c), np.linalg.solve(both, b.T)
+    through, toward = np.linalg.solve(d_sum, c), np.linalg.solve(d_sum, b.T)
     core = a - b @ through
     hamiltonian = np.block([[core, -b @ toward], [c.T @ through, -core.T]])
     values = eigvals(hamiltonian)

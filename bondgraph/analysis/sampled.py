@@ -45,8 +45,8 @@ def linearise_sampled(
 
     x[k] is the state just before a tick, including the states that blocks hold; the ticks, and the motion up to the next tick,
     are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of x). Inputs
-    are constant over a period. The loop is stable if all poles are inside the unit circle. States that blocks hold for their
-    first tick only, such as a missing difference, take their values after that tick.
+    are constant over a period. The loop is stable if all poles are inside the unit circle. Values that blocks change at their
+    first tick only, such as a difference without a previous sample, are taken after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
     or offsets, for an event within the period, and for ticks that differ from each other (`filter_period`); the errors of
@@ -66,14 +66,14 @@ def linearise_sampled(
     variables = [*(blocks["x"][index] for index in state_indices), *(blocks["p"][index] for index in input_indices)]
     n, count, indices = len(state_indices), len(variables), list(state_indices)
 
-    held = np.repeat([state.held for state in states], [int(np.size(state.initial)) for state in states])
+    is_held = np.repeat([state.held for state in states], [int(np.size(state.initial)) for state in states])
     clocks = []
     for clock in compiled.system.clocks:
         changed = dict(clock.updates)
         scalars = [s for state in states for s in scalars_of(traced.values[changed.get(state.name, state.name)])]
         clocks.append(_differentiated(traced, scalars, variables))
     point, ticks = _ticked(compiled, clocks, before, indices, count)
-    first_only = held & ~ticks[:n].any(axis=1) & (point.x[indices] != before.x[indices])
+    first_only = is_held & ~ticks[:n].any(axis=1) & (point.x[indices] != before.x[indices])
     if first_only.any():
         before = _at(compiled, before, indices, np.where(first_only, point.x[indices], before.x[indices]))
         point, ticks = _ticked(compiled, clocks, before, indices, count)
@@ -85,7 +85,7 @@ def linearise_sampled(
     rates = [zero for state in states for zero in _rates(traced, state)]
     motion, end = _motion(compiled, _differentiated(traced, rates, variables), before, period, n, count)
     # The tick at the end of the run belongs to the next period.
-    change = np.where(held, point.x[indices], end[indices]) - before.x[indices]
+    change = np.where(is_held, point.x[indices], end[indices]) - before.x[indices]
     matrix = motion @ ticks
     return Linear(
         compiled.model.name,

@@ -40,10 +40,11 @@ class OperatingPoint:
 
     Parameters
     ----------
-    states, x : names and values of the states, (n,); parameters : values of the free parameters, by label.
+    states, x : names and values of the states, (n,).
+    parameters : values of the free parameters, by label.
     undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
         amount of matter) keeps its value at the guess.
-    due : transitions with a positive guard, which would end the mode.
+    due : kinds of the transitions with a positive guard, which would end the mode.
     iterations, history : number of Newton iterations, and the size of each step.
     """
 
@@ -83,7 +84,7 @@ class OperatingPoint:
     def _repr_html_(self) -> str:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
         notes = [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        notes += [f"the point does not persist: {kind} is due" for kind in self.due]
+        notes += [f'the point does not persist: the transition "{kind}" is due' for kind in self.due]
         title = line(f"operating point of {self.compiled.model.name}", f"{plural(self.iterations, 'step')}")
         return cell(title, table(("state", "value"), rows), *([items(notes)] if notes else []))
 
@@ -91,7 +92,7 @@ class OperatingPoint:
         lines = [f"{name} = {value:.6g}" for name, value in zip(self.states, self.x, strict=True)]
         lines += [f"{name} = {value:.6g} (found)" for name, value in self.parameters.items()]
         lines += [f"not determined by the rates: {', '.join(part)}" for part in self.undetermined]
-        lines += [f"the point does not persist: {kind} is due" for kind in self.due]
+        lines += [f'the point does not persist: the transition "{kind}" is due' for kind in self.due]
         return "\n".join([f'operating point of "{self.compiled.model.name}", {plural(self.iterations, "step")}', *lines])
 
 
@@ -116,22 +117,24 @@ def operating_point(
     initial : guess: the state (n,); changes of the start values by name; the `final` of a run; or another operating point.
     fixed : states that keep the value of the guess.
     moving : states whose rates need not vanish, such as the position in steady motion.
-    free : unknown parameters (components allowed), as many as `targets` and `fixed` states together.
+    free : unknown parameters (components allowed), normally as many as `targets` and `fixed` states, minus `moving` states.
     targets : required values by name (components allowed).
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
+    iterations : maximum number of steps.
 
-    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for a singular
-    system that is too large, E261 for invalid names; and the errors of `linearise`."""
+    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for more than 3000
+    unknowns if the Jacobian is singular or not square, E261 for an unknown state or an array as a target; and the errors of
+    `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))
     start = point_of(compiled, t, initial, parameters, modes)
     target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
-    held, moving_indices = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
+    fixed_indices, moving_indices = (np.array(pick_states(compiled.system, names), dtype=int) for names in (fixed, moving))
     indices = np.array(derivatives.state_places, dtype=int)
-    open_states = np.setdiff1d(np.arange(n), held)
+    open_states = np.setdiff1d(np.arange(n), fixed_indices)
     unknowns = np.concatenate([open_states, n + np.arange(len(derivatives.inputs))])
     rows = np.concatenate([np.setdiff1d(np.arange(n), moving_indices), n + np.arange(len(target_values))])
 
@@ -259,7 +262,7 @@ class Sensitivities:
     direct : d y / d p at fixed state, (outputs, k).
     steady_states, steady_outputs : d x / d p and d y / d p if the steady state moves with the parameters.
     values : outputs at the point.
-    parameter_values : parameters there.
+    parameter_values : parameters at the point.
     """
 
     states: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Reciprocity of storages and resistors: symmetry of the law's Jacobian, and balance of output and energy.
+"""Reciprocity of storages and resistors: symmetry of the law's Jacobian, and balance of power and stored energy.
 
 The laws themselves are differentiated, on a tape, at random points.
 """
@@ -66,7 +66,7 @@ class Reciprocity:
 def reciprocity(
     model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
-    """Check every storage and every resistor that is not an implicit relation at random points around the start values.
+    """Check storages and resistors at random points, except elements with several bonds and resistors with an implicit relation.
 
     A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the output is
     the gradient of its energy; both are checked, the second by a balance of power, which also applies to storages on poses. A
@@ -75,7 +75,8 @@ def reciprocity(
     Parameters
     ----------
     points : number of points.
-    spread : their distance from the start values, in units of the nominal size of states.
+    spread : standard deviation of the points: of states about their start values, in units of their nominal sizes; of the inputs
+        of resistors about zero.
     seed : seed of the random numbers.
     tolerance : tolerance for rounding errors.
     """

@@ -1,6 +1,6 @@
 """Transfer function from one input to one output: zeros, poles, gain, and both polynomials.
 
-Scaling, invariant zeros and minimal realisation of (A, B, C, D), all by orthogonal compressions.
+Scaling of (A, B, C, D), and its invariant zeros and minimal realisation by orthogonal compressions.
 
 References
 ----------
@@ -100,14 +100,14 @@ def _full_rows(
         c, d = u.T @ c, u.T @ d
         c_remaining = c[rank:]
         c, d = c[:rank], d[:rank]
-        v, seen = _rows(c_remaining.T, small)
-        if not seen:
+        v, held_count = _rows(c_remaining.T, small)
+        if not held_count:
             break
-        # outputs c_remaining x = 0 hold the `seen` first directions of v at zero: their rates become outputs
+        # outputs c_remaining x = 0 hold the `held_count` first directions of v at zero: their rates become outputs
         a, b, c = v.T @ a @ v, v.T @ b, c @ v
-        c = np.vstack([a[:seen, seen:], c[:, seen:]])
-        d = np.vstack([b[:seen], d])
-        a, b = a[seen:, seen:], b[seen:]
+        c = np.vstack([a[:held_count, held_count:], c[:, held_count:]])
+        d = np.vstack([b[:held_count], d])
+        a, b = a[held_count:, held_count:], b[held_count:]
     return a, b, c, d
 
 
@@ -138,8 +138,8 @@ def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.
     small = tolerance * max(_size((a, b, c)), 1e-300)
     basis, rank = _reached(a, b, small)
     basis = basis[:, :rank]
-    seen, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
-    basis = basis @ seen[:, :order]
+    observable, order = _reached((basis.T @ a @ basis).T, (c @ basis).T, small)
+    basis = basis @ observable[:, :order]
     return basis.T / scale, basis * scale[:, None]
 
 
@@ -185,8 +185,12 @@ class TransferFunction:
 
     def latex(self) -> str:
         """Return an `align*` environment with a quotient of polynomials, or of factors for more than six poles."""
+        symbol = "s" if self.period is None else "z"
         polynomials = max(len(self.zeros), self.order) <= _POLYNOMIALS
-        over, under = (_powers(self.num), _powers(self.den)) if polynomials else (_factors(self.zeros), _factors(self.poles))
+        if polynomials:
+            over, under = _powers(self.num, symbol), _powers(self.den, symbol)
+        else:
+            over, under = _factors(self.zeros, symbol), _factors(self.poles, symbol)
         gain = "" if polynomials else rf"{decimal_latex(self.gain, _DIGITS)}\,"
         quotient = over if under == "1" else rf"\frac{{{over}}}{{{under}}}"
         names = rf"\frac{{{_words(self.output)}}}{{{_words(self.input)}}}"
@@ -196,8 +200,8 @@ class TransferFunction:
         return typeset(self.latex())
 
     def __call__(self, s: Any) -> Any:
-        """Return the value at complex frequencies s, rad/s, computed from the factors, which remain accurate when polynomials do
-        not."""
+        """Return the value at complex frequencies s, rad/s, or z of a sampled system, computed from the factors, which remain
+        accurate when polynomials do not."""
         s = np.asarray(s, dtype=complex)
         value = np.full(s.shape, self.gain, dtype=complex)
         for k in range(max(len(self.zeros), len(self.poles))):
@@ -228,24 +232,24 @@ _POLYNOMIALS = 6
 _DIGITS = 5
 
 
-def _powers(coefficients: np.ndarray) -> str:
+def _powers(coefficients: np.ndarray, symbol: str) -> str:
     top, terms = len(coefficients) - 1, []
     for k, value in enumerate(coefficients):
-        power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")
+        power = {0: "", 1: symbol}.get(top - k, f"{symbol}^{{{top - k}}}")
         size = "" if abs(value) == 1.0 and power else decimal_latex(abs(value), _DIGITS)
         if value != 0.0:
             terms.append(f"{'-' if value < 0.0 else '+'} {' '.join(filter(None, (size, power)))}")
     return " ".join(terms).removeprefix("+ ") or "0"
 
 
-def _factors(roots: np.ndarray) -> str:
+def _factors(roots: np.ndarray, symbol: str) -> str:
     factors = []
     for root in roots:
         if root.imag == 0.0:
-            factors.append(_powers(np.array([1.0, -root.real])))
+            factors.append(_powers(np.array([1.0, -root.real]), symbol))
         elif root.imag > 0.0:
-            factors.append(_powers(np.array([1.0, -2.0 * root.real, abs(root) ** 2])))
-    return r"\,".join(f"({factor})" if factor != "s" else factor for factor in factors) or "1"
+            factors.append(_powers(np.array([1.0, -2.0 * root.real, abs(root) ** 2]), symbol))
+    return r"\,".join(f"({factor})" if factor != symbol else factor for factor in factors) or "1"
 
 
 def _words(name: str) -> str:

@@ -1,7 +1,4 @@
-"""Experiments with measured data, and the estimate: values, standard errors, confidence region and identifiability.
-
-A confidence interval of a parameter follows from its standard error.
-"""
+"""Experiments with measured data, and the estimate: values, standard errors, confidence region and identifiability."""
 
 from __future__ import annotations
 
@@ -35,7 +32,8 @@ class Experiment:
     ----------
     data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
         or one number for each value.
-    parameters, initial : changes in this experiment, as for `simulate`; estimated numbers cannot be changed.
+    parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here; an estimated
+        start value replaces that in `initial`.
     t_start : start time, s.
     """
 
@@ -53,7 +51,8 @@ class Channel:
     ----------
     name : name of the quantity.
     unit : its unit, "" if unknown.
-    t : times (samples,); at : indices of these times among all samples of the experiment.
+    t : times (samples,), s.
+    at : indices of these times among all samples of the experiment.
     y : values (samples, numbers).
     sigma : standard deviations of the same shape, None if estimated.
     """
@@ -162,8 +161,8 @@ class Estimate:
 
     Parameters
     ----------
-    labels, units, values : names, units and values of the numbers (k,); standard_errors : standard deviations (k,), infinite for
-        numbers that are not identifiable.
+    labels, units, values : names, units and values of the numbers (k,).
+    standard_errors : standard deviations (k,), infinite for numbers that are not identifiable.
     covariance : (k, k), in the units of the numbers.
     singular_values, directions : (k,), and (k, k), in which row i is a combination of relative changes of the numbers with the
         standard deviation 1 / singular_values[i]; the best-determined combination comes first.
@@ -233,9 +232,9 @@ class Estimate:
             f"{label:<{width}}  {value:>13.6g} +- {deviation:<10.3g} {unit}".rstrip()
             for label, value, deviation, unit in zip(self.labels, self.values, self.standard_errors, self.units, strict=True)
         ]
-        return "\n".join([*rows, self._sum(), *self.findings])
+        return "\n".join([*rows, self._summary(), *self.findings])
 
-    def _sum(self) -> str:
+    def _summary(self) -> str:
         open_noise = ", ".join(self.estimated_sigmas)
         noise = f"sigma of {open_noise} estimated from the residuals" if open_noise else "sigma as given"
         return f"chi2 {self.chi2:.6g} with {self.degrees_of_freedom} degrees of freedom; {noise}"
@@ -247,7 +246,7 @@ class Estimate:
     def _repr_html_(self) -> str:
         rows = zip(self.labels, self.values, self.standard_errors, self.units, strict=True)
         head = ("number", "value", "standard deviation", "unit")
-        return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.findings))
+        return cell(line("estimate", self._summary()), table(head, [tuple(row) for row in rows]), items(self.findings))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
         """Plot data and fit over time, with a panel for each name (by default all channels) and experiment; return Matplotlib
@@ -261,7 +260,7 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with panels(len(chosen), axes, "courses", self.results[0].program.name) as all_axes:
+        with panels(len(chosen), axes, "channels", self.results[0].program.name) as all_axes:
             for panel, (result, channel) in zip(all_axes, chosen, strict=True):
                 _panel(panel, result, channel)
         return all_axes

@@ -34,14 +34,15 @@ from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 CONVERGED = 1e-8
-"""Relative changes of the sum of squares and of the estimated numbers; the search ends when both are smaller."""
+"""Tolerance of the search, which ends when the relative change of the sum of squares or of the numbers, or the scaled gradient,
+is smaller."""
 
 MAX_RUNS = 100
 
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
 
-MAX_FITS, SETTLED = 6, 1e-2
+MAX_FITS, MAX_NOISE_CHANGE = 6, 1e-2
 """Maximum number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
 fits end."""
 
@@ -67,6 +68,7 @@ def estimate(
         the noise, by default estimated from the residuals.
     loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: these losses grow linearly instead of
         quadratically beyond 1.345 sigma.
+    settings : as for `simulate`; the times of the data replace `samples`.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
     for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss."""
@@ -104,7 +106,7 @@ def estimate(
                 new_noise.append(np.full(old.shape, max(LOSSES[loss].scale(part, share), channel.rounding)) if is_open else old)
             changes = [np.max(np.abs(new / old - 1.0)) for new, old in zip(new_noise, noise, strict=True)]
             noise = new_noise
-            if max(changes) <= SETTLED or (sum(open_noise) < 2 and not LOSSES[loss].robust):
+            if max(changes) <= MAX_NOISE_CHANGE or (sum(open_noise) < 2 and not LOSSES[loss].robust):
                 break
         best = search.evaluate(at)
     deviations = tuple((rows, is_open) for rows, is_open in zip(noise, open_noise, strict=True))

@@ -23,8 +23,8 @@ extrapolated."""
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Changes of a number, relative or, if it is zero, absolute, that are so small that the mode changes only on a boundary between
-two modes."""
+"""Relative change of a nonzero number, and absolute change of zero, that are so small that the mode changes only on a boundary
+between two modes."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -123,7 +123,8 @@ def start_slopes(
     """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
     Start values that follow from other start values by the user's formulas, which accept only numbers, are differentiated by
-    extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if the start changes its mode."""
+    extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if a slight change of a number
+    changes the mode of the start."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)

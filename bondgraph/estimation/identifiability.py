@@ -30,12 +30,14 @@ ROUNDING_RANK = 1e-9
 OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
-NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Thresholds.
+NAMED = 0.1
+"""Component of a poorly known direction above which a message names the number."""
 
-A message names a number if its component of a direction exceeds the first; a number is unknown if its component of an unknown
-direction exceeds the second; sigma and the residuals are inconsistent if their probability is below the third.
-"""
+INVOLVED = 1e-3
+"""Component of an undetermined direction above which the number is unknown, and a message names it."""
+
+UNLIKELY = 1e-3
+"""Probability of the residuals below which they contradict the given sigma."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V:
         if np.linalg.norm(part) < 0.5 or (is_known and value * UNIDENTIFIABLE > 1.0):
             continue
         words = _words(labels, part, NAMED if is_known else INVOLVED)
-        finding = f"is known only to within {1.0 / value:.2g} of its size" if is_known else "is not identifiable from the data"
+        finding = f"is known only to within {1.0 / value:.2g} times its size" if is_known else "is not identifiable from the data"
         messages.append(f"{words} {finding}")
     return messages
 
@@ -177,7 +179,7 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
     ]
     if not freedom:
         unknown = ", and the noise is unknown" if is_estimated else ""
-        messages.append(f"there are as many unknowns as data: the fit cannot be assessed{unknown}")
+        messages.append(f"there are at least as many unknowns as data: the fit cannot be assessed{unknown}")
     elif fit.loss.robust:
         count = int(np.sum(np.abs(residuals) > OUTLIER))
         messages += [f"{count} of {residuals.size} data differ from the fit by more than {OUTLIER:g} sigma"] if count else []

@@ -1,6 +1,6 @@
 """Robust loss functions for estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
-A loss sums rho(r) instead of r^2 / 2, with psi = rho'. Far from zero psi is constant, so outliers have bounded influence.
+A loss sums rho(r) instead of r^2 / 2, with psi = rho'. A robust psi is bounded, and so is the influence of outliers.
 At the minimum, for any noise, the covariance of the parameters is Huber's sandwich
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
@@ -92,5 +92,5 @@ _ALL: tuple[Loss, ...] = (
     RobustLoss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
 )
 LOSSES = {loss.name: loss for loss in _ALL}
-"""Losses by name: r^2 for "linear", 2 c^2 (sqrt(1 + (r / c)^2) - 1) for "soft_l1", and r^2 with a linear continuation beyond c
-for "huber", with c = `MARGIN`."""
+"""Losses by name; 2 rho(r) is r^2 for "linear", 2 c^2 (sqrt(1 + (r / c)^2) - 1) for "soft_l1", and r^2 with a linear continuation
+beyond c for "huber", with c = `MARGIN`."""

@@ -51,7 +51,7 @@ class Uncertainty:
             return np.asarray(alone / self[name][..., None] ** 2)
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot like `Result.plot`, with a prediction interval of two standard deviations on either side of scalar quantities."""
+        """Plot like `Result.plot`, and shade two standard deviations on either side of the scalar quantities in `names`."""
         result = self.sensitivities.result
         all_axes = curves(result, names, axes)
         for panel, name in zip(all_axes, names, strict=False):
@@ -78,6 +78,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
     """
     labels, about = run.labels, run.result.program.name
+    covariance: np.ndarray | None
     if isinstance(parameter_uncertainty, Estimate):
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:

@@ -45,7 +45,7 @@ MAX_DIFFERENCE = 1e3
 
 
 class _SensitivityIntegration:
-    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, with the rows that it fills."""
+    """Integration of x and S along a finished run, `result`; `rows` holds both at each sample."""
 
     def __init__(self, variational: Variational, result: Result, rtol: float, max_step: float):
         program, origin = variational.compiled.program, float(result.t[0])
@@ -78,7 +78,7 @@ class _SensitivityIntegration:
         group = next(groups, None)
         before, timed = PrecedingSegment(), len(ticks) > 0
         if ticks.due(0.0):
-            before.ticked = clock_jumps.tick(at)
+            before.tick_guards = clock_jumps.tick(at)
         if group is not None and group[0].since <= 0.0:
             event_jumps.events(at, group, before)
             group = next(groups, None)
@@ -96,7 +96,7 @@ class _SensitivityIntegration:
                 if at.t >= self.end:
                     break  # events at the end come after the last sample
                 if timed and ticks.due(at.t) and tick <= event + SAME_TIME * abs(tick):
-                    before.ticked = clock_jumps.tick(at)
+                    before.tick_guards = clock_jumps.tick(at)
                 if group is not None and event <= at.t + SAME_TIME * abs(at.t):
                     self._compare(at, group[0], before)
                     event_jumps.events(at, group, before)
@@ -175,7 +175,7 @@ class _SensitivityIntegration:
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.state_sizes
-        if before.ticked is None and different.any() and different[self.bound.true_states].any():
+        if before.tick_guards is None and different.any() and different[self.bound.true_states].any():
             self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
 
 
@@ -236,7 +236,7 @@ class RunSensitivities:
 
     def relative(self, name: str) -> np.ndarray:
         """Return p dy/dp divided by the largest |y| of the run, (samples, *shape, k): the effect of a change of p by 1 %, in per
-        cent of this |y|."""
+        cent of this |y|; nan if y is zero."""
         largest = np.max(np.abs(self.result[name]), initial=0.0)
         return np.asarray(self[name] * self.values / (largest or np.nan))
 
@@ -268,7 +268,7 @@ def run_sensitivities(
     ----------
     model : compiled, or a graph.
     names : names of parameters ("winding.resistance") and of states whose start values vary ("rotor.p"), or of their components.
-    parameters, initial : as for `simulate`.
+    t_end, parameters, initial, settings : as for `simulate`.
 
     Raises `ModelError` E370 for invalid names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373
     for an event whose guard only touches zero, E374 for a collision without a derivative, E375 if S cannot be integrated; and the

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from bondgraph.assembly.constraints_and_switches import NOT_IN_POSITION, STABILISERS
@@ -56,9 +56,9 @@ def _inertial(path: str, element: Element, law: laws.InertialField) -> dict[str,
 
 
 def _of_constraint(path: str, element: Element, law: laws.IdealConstraint) -> dict[str, Names]:
-    read = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
-    noted = (f"{path}.{name}" for name in law.noted)
-    return {"position": read, "released": (law.mode, f"{path}.h'", *noted, *read)}
+    inputs = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
+    stored = (f"{path}.{name}" for name in law.noted)
+    return {"position": inputs, "released": (law.mode, f"{path}.h'", *stored, *inputs)}
 
 
 def _arguments(*fields: str, first: Names = ()) -> LawArguments:
@@ -136,8 +136,6 @@ class FormulaOwner:
 
     model: Model
     path: str = ""
-    transition: Transition | None = None
-    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def element(self) -> Element:
@@ -262,8 +260,8 @@ def _elements(model: Model) -> Iterator[str]:
 
 
 def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iterator[str]:
-    held = law.position is not None or law.stores_position
-    if missing := set(STABILISERS if held else STABILISERS[:1]) - set(element.parameters):
+    has_position = law.position is not None or law.stores_position
+    if missing := set(STABILISERS if has_position else STABILISERS[:1]) - set(element.parameters):
         yield f'{label} has no parameter "{min(missing)}"'
     if law.released is not None and law.automaton is None:
         yield f"{label} has an effort while it is inactive, but no automaton switches it"
@@ -401,9 +399,9 @@ def _pictures_and_collisions(model: Model) -> Iterator[str]:
 
 def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[str]:
     entries = [*point.slip, *(entry for entry in (point.normal, point.penetration) if entry is not None)]
-    read = {point.gap, point.gap_rate, *(entry.signal for entry in entries), *point.ignored, *point.frames, *point.stepped}
-    read |= set() if point.friction is None else {point.friction}
-    yield from (f'contact "{point.path}" reads {name[:60]!r}, which does not exist' for name in read - signals)
+    needed = {point.gap, point.gap_rate, *(entry.signal for entry in entries), *point.ignored, *point.frames, *point.stepped}
+    needed |= set() if point.friction is None else {point.friction}
+    yield from (f'contact "{point.path}" reads {name[:60]!r}, which does not exist' for name in needed - signals)
     for automaton, state in point.off:
         if automaton not in model.automata or state not in model.automata[automaton].states:
             yield f'contact "{point.path}" is off in {state[:60]!r} of {automaton[:60]!r}, which does not exist'
@@ -411,8 +409,8 @@ def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[s
 
 def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]:
     for body in collisions.bodies:
-        read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
-        yield from (f'collisions of "{body.path}" need {name[:60]!r}, which does not exist' for name in read - signals)
+        needed = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
+        yield from (f'collisions of "{body.path}" need {name[:60]!r}, which does not exist' for name in needed - signals)
     numbers, with_shape = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
     pairs = (*collisions.exclude, *(collisions.only or ()))
     named = with_shape.union(*pairs)

@@ -23,7 +23,7 @@ ARITY = {
     for word, code in opcodes.CODES.items()
     if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Operation -> number of operands; a reciprocal is written as a division. A lookup has a number and the entries of a table."""
+"""Operation -> number of operands; a reciprocal is written as a division. A lookup takes at least a number and one entry."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
 
 MAX_STEPS = 1_000_000
@@ -63,17 +63,17 @@ class RecordedFormula:
 
     @property
     def step_count(self) -> int:
-        """Return the number of steps, including nested steps."""
+        """Number of steps, including nested steps."""
         return sum(1 for _ in _all_steps(self.steps))
 
     @property
     def operation_count(self) -> int:
-        """Return the approximate number of operations of one evaluation."""
+        """Approximate number of operations of one evaluation."""
         return _operation_count(self.steps)
 
 
 def number_to_json(number: float | int) -> float | int | str:
-    """Return a number for JSON, with names for inf and nan."""
+    """Return a number for JSON; the name of a number that JSON lacks, such as "inf"."""
     return number if isinstance(number, int) or math.isfinite(number) else repr(number)
 
 
@@ -140,12 +140,12 @@ def _check(steps: tuple[Step, ...], readable: bytearray, constants: int, depth: 
         width, first = len(_numbers(x, readable, constants)), len(readable)
         _numbers(others, readable, constants)
         if not width:
-            raise InvalidFormula("slopes with respect to nothing")
+            raise InvalidFormula("a differentiation with respect to nothing")
         readable += b"\1" * width
         _check(piece, readable, constants, depth + 1)
         slopes = width * len(_numbers(outs, readable, constants))
         if len(readable) + slopes > 10 * MAX_STEPS:
-            raise InvalidFormula("it has too many slopes")
+            raise InvalidFormula("it has too many partial derivatives")
         readable[first:] = bytes(len(readable) - first)
         readable += b"\1" * slopes
 

@@ -67,7 +67,7 @@ class Decoder:
             if word in content:
                 values[name] = self.value(form, content[word], f"{path}.{word}" if path else word)
             elif default is MISSING:
-                raise file_error("E353", self.file, path, f'a {kind.__name__} needs "{word}"')
+                raise file_error("E353", self.file, path, f'the record {kind.__name__} needs "{word}"')
         return self._construct(kind, values, path)
 
     def _construct(self, kind: type, values: Mapping[str, Any], path: str) -> Any:
@@ -176,7 +176,7 @@ def _array(decoder: Decoder, content: Any, path: str) -> np.ndarray:
 
 def _source_place(_: Decoder, content: Any, path: str) -> Place:
     if not isinstance(content, list) or len(content) != 2 or not isinstance(content[0], str) or type(content[1]) is not int:
-        raise InvalidFormula("no place")
+        raise InvalidFormula("not a place")
     return Place(content[0], content[1])
 
 
@@ -201,7 +201,7 @@ def _formula(decoder: Decoder, content: Any, path: str) -> Any:
 
 
 _READERS = {
-    "text": (_text, "a text"),
+    "text": (_text, "a string"),
     "whole": (_integer, "a whole number"),
     "number": (lambda decoder, content, path: number_from_json(content), "a number"),
     "flag": (_flag, "true or false"),

@@ -120,8 +120,8 @@ class RecordedScalar:
     __or__, __ror__ = _step("either"), _step("either")
 
     def __ne__(self, other: Any) -> Any:
-        same = self.__eq__(other)
-        return same if same is NotImplemented else ~same  # type: ignore[operator]
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else ~equal  # type: ignore[operator]
 
     def __neg__(self) -> RecordedScalar:
         return self.recorder.step("negative", self)

@@ -33,10 +33,10 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
     return refusal(code, title, *cures, about=file, places=())
 
 
-def too_large(file: str, size: int, largest: int) -> ModelError:
+def too_large(file: str, size: int, largest: int, unit: str = "bytes") -> ModelError:
     """Return E351 for a file that is too large."""
     cure = f"largest={size}, if you trust its author: reading needs about ten times its size in memory"
-    return file_error("E351", file, "", f"it has {size} bytes; the limit is {largest}", cure)
+    return file_error("E351", file, "", f"it has {size} {unit}; the limit is {largest}", cure)
 
 
 def nesting_depth(text: str) -> int:
@@ -56,7 +56,7 @@ def nesting_depth(text: str) -> int:
 def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     """Return the object in JSON text; raise E351 if the text is invalid or exceeds the limits."""
     if len(text) > largest:
-        raise too_large(file, len(text), largest)
+        raise too_large(file, len(text), largest, "characters")
     if nesting_depth(text) > MAX_DEPTH:
         raise file_error("E351", file, "", f"brackets are nested more than {MAX_DEPTH} levels deep")
 

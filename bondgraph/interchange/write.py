@@ -87,7 +87,7 @@ class Encoder:
         try:
             return _WRITERS[form.form](self, content)
         except InvalidFormula as error:
-            raise self.error(f"its {name} contains {error}", "a smaller one") from None
+            raise self.error(f"its {name} cannot be stored: {error}", "at most 3 dimensions and 100000 entries") from None
 
     def _mapping(self, form: Field, content: Mapping[str, Any], record: Any, name: str) -> dict[str, Any]:
         if not (isinstance(record, Model) and name in ("elements", "automata")):
@@ -125,8 +125,8 @@ class Encoder:
         return self.indices[text]
 
     def formula(self, function: Any, shapes: Sequence[tuple[int, ...]] | None, results: int, name: str) -> dict[str, Any]:
-        """Return the key of a formula in the file; None, with the reason, if it cannot be recorded but the model does not need
-        it."""
+        """Return {"formula": key}; the key is None, with the reason under "why", if the formula cannot be recorded but the model
+        does not need it."""
         if shapes is None:
             return {"formula": None, "why": "the shapes of its arguments are unknown"}
         if isinstance(function, MissingFormula):
@@ -289,8 +289,8 @@ def dump_model(model: Compilable) -> str:
     A model produces the same text in every process. Shapes in pictures that a file cannot hold are listed under "left out".
     Computed start values are written as numbers ("starts": "fixed"), which no longer depend on parameters.
 
-    Raises `ModelError` E350 if the model cannot be saved; E100 if `model` is not a model; and the errors of all stages up to the
-    shapes.
+    Raises `ModelError` E350 if the model cannot be saved; E100 if `model` is not a model; and the errors of `freeze` and of the
+    derivation of equations.
     """
     if not isinstance(model, (Graph, Model, Compiled)):
         raise no_model(model, "dump_model")

@@ -151,11 +151,12 @@ def _shape(value: Any) -> tuple[int, ...]:
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    for word in keywords:
+    kinds = {each.kind for each in parameters}
+    for word in () if inspect.Parameter.VAR_KEYWORD in kinds else keywords:
         if word not in {each.name for each in named}:
             return unknown_argument(name, word, [each.name for each in named])
     form = f"{name}({', '.join(each.name if each.name in positional else f'{each.name}=...' for each in named)})"
-    if count > len(positional):
+    if count > len(positional) and inspect.Parameter.VAR_POSITIONAL not in kinds:
         return CallError("E317", f"{name}() takes {plural(len(positional), 'argument')} without a keyword, not {count}", form)
     twice = [word for word in positional[:count] if word in keywords]
     if twice:

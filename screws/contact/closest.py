@@ -151,8 +151,8 @@ def closest_points(
     ----------
     surface1, surface2 : surfaces in the object frames O1, O2.
     H_1_2 : pose (4, 4) of O2 in O1.
-    guess : coordinates of a nearby pose, tried first.
-    near : point (3,) of body 1, m; of several local minima of the distance, the one nearest to `near` is chosen.
+    guess : contact coordinates at a nearby pose, tried first.
+    near : point (3,) of body 1, m, which selects the nearest of several local minima of the distance if the guess leads to none.
 
     Raises `GeometryError` G121 if no pair is found, G122 if no pair is isolated (flat on flat, parallel cylinders, a focal
     distance), G123 if the overlap exceeds the curvature limit, G124 if H_1_2 is not a pose.
@@ -188,9 +188,10 @@ def closest_points(
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return all local minima of the distance that a global search finds: first overlapping pairs by increasing depth, then
-    separated pairs by increasing gap. Two convex bodies have one minimum; an ellipsoid across a trough has two.
+    separated pairs by increasing gap. Two convex bodies have one minimum; an ellipsoid across a trough has two. The list is empty
+    if no minimum is isolated or found.
 
-    Raises `GeometryError` G122 and G124 as `closest_points` does.
+    Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = _bodies(surface1, surface2, H_1_2)
     return [contact_coordinates(bodies, pair) for pair in _local_minima(bodies)[2]]
@@ -198,7 +199,7 @@ def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) 
 
 @functools.lru_cache(maxsize=256)
 def is_convex(surface: Surface) -> bool:
-    """Return True if no sample of the surface is curved inward; two such bodies touch at one point only."""
+    """Return True if no sample of the surface is curved inward."""
     if isinstance(surface.shape, (Plane, Cylinder, Sphere, Ellipsoid)):
         return True
     samples = bounded_samples(surface)

@@ -89,7 +89,7 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     Parameters
     ----------
     H_0_C1, H_0_C2 : Gauss frames (4, 4) in the world: pose of the body times the frame at its coordinates.
-    alpha, d : contact angle and gap as they were integrated.
+    alpha, d : contact angle and gap from integration.
 
     Notes
     -----

@@ -30,8 +30,8 @@ _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
 the edge."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which the search for an overlap starts, and their least distance relative to the smaller
-body's size."""
+"""Number of points from which the search for an overlap starts, and their minimum distance relative to the
+smaller body's size."""
 _SHALLOW = 1e-6
 """Depth relative to the smaller body's size that counts as rounding error."""
 _CLEAR, _DEEPER = 0.02, 1.5
@@ -64,8 +64,7 @@ def overlap_elsewhere(
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. An overlap is a pair of points with opposite normals along their common line
     or, if no pair converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`,
-    m.
-    Overlaps between the samples of the surfaces may escape the search.
+    m. Overlaps between the samples of the surfaces may escape the search.
     """
     bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
     overlaps = []
@@ -226,8 +225,8 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     and from the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
-    other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
-    pairs = [*local_minima(bodies), *(_swapped(bodies, pair) for pair in local_minima(other_way))]
+    exchanged = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))
+    pairs = [*local_minima(bodies), *(_swapped(bodies, pair) for pair in local_minima(exchanged))]
     overlaps = (solve_stationarity(bodies, start.pair) for start in starts_inside(surface1, surface2, bodies.H_1_2))
     pairs += [pair for pair in overlaps if pair is not None and pair.gap < 0.0 and is_isolated_minimum(bodies, pair)]
     return [contact_coordinates(bodies, pair) for pair in distinct(bodies, pairs)]

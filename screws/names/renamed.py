@@ -111,7 +111,7 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 
 def now(old: str, new: str) -> str:
-    """Warn that a name has changed."""
+    """Return the sentence that states the new name."""
     return f"`{old}` is now `{new}`"
 
 

@@ -1,7 +1,7 @@
 """Collision detection: points where bodies of simple shapes touch or may soon touch, as arrays.
 
-Closed forms for balls, capsules, boxes and half-spaces; convex hulls by the package coal. For two curved surfaces whose
-contact point is followed along both, see `screws.contact`.
+Balls, capsules, boxes and half-spaces have closed forms; convex hulls use the package coal. For two curved surfaces whose contact
+point is followed along both, see `screws.contact`.
 """
 
 from screws.calls import check_calls

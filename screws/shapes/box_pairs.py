@@ -66,8 +66,8 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
     for end, valid in ((low, face & (low <= high)), (high, face & (low < high))):
         point = c + end[:, None] * a
         height = dots(normal, point) - h[rows, axis]
-        some = np.flatnonzero(valid & (height - shapes1.radius <= reach))
-        parts.append(_points(some, point[some], normal[some], height[some], shapes1, shapes2))
+        near = np.flatnonzero(valid & (height - shapes1.radius <= reach))
+        parts.append(_points(near, point[near], normal[near], height[near], shapes1, shapes2))
     return concatenated(parts)
 
 
@@ -119,10 +119,10 @@ def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.n
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (-h - c) / a, (h - c) / a
     slack = 1e-9 * np.max(h, axis=1)[:, None]
-    still = np.abs(a) <= 1e-12 * np.max(h, axis=1)[:, None]
+    parallel = np.abs(a) <= 1e-12 * np.max(h, axis=1)[:, None]
     within = np.abs(c) <= h + slack
-    low = np.where(still, np.where(within, -1.0, 2.0), np.minimum(x, y))
-    high = np.where(still, np.where(within, 1.0, -2.0), np.maximum(x, y))
+    low = np.where(parallel, np.where(within, -1.0, 2.0), np.minimum(x, y))
+    high = np.where(parallel, np.where(within, 1.0, -2.0), np.maximum(x, y))
     rows = np.arange(len(c))
     low[rows, axis], high[rows, axis] = -1.0, 1.0
     first, last = np.maximum(np.max(low, axis=1), -1.0), np.minimum(np.min(high, axis=1), 1.0)
@@ -301,11 +301,11 @@ def _distinct_rows(pair: np.ndarray, points: np.ndarray, tolerance: np.ndarray) 
     """Return the rows of the points (k, 2) that do not repeat an earlier point of the same pair."""
     distinct = np.ones(len(pair), dtype=bool)
     for back in range(1, len(pair)):
-        same = pair[back:] == pair[:-back]
-        if not same.any():
+        same_pair = pair[back:] == pair[:-back]
+        if not same_pair.any():
             break
         near = np.abs(points[back:] - points[:-back]).max(axis=1) <= tolerance[pair[back:]]
-        distinct[back:] &= ~(same & near)
+        distinct[back:] &= ~(same_pair & near)
     return np.flatnonzero(distinct)
 
 

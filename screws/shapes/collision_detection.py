@@ -233,9 +233,11 @@ class PointPairs:
     body1: np.ndarray
     """Index of the first body, (n,) integers."""
     body2: np.ndarray
+    """Index of the second body, (n,) integers."""
     shape1: np.ndarray
-    """Indices of the shapes, (n,) integers; shape1 < shape2."""
+    """Index of the first shape, (n,) integers; less than `shape2`."""
     shape2: np.ndarray
+    """Index of the second shape, (n,) integers."""
     p1: np.ndarray
     """Points on the surface of body 1, (n, 3), m."""
     p2: np.ndarray

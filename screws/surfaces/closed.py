@@ -105,7 +105,7 @@ class ClosedFormula(Closed):
 
 
 def triple(value: Any, name: str) -> Triple:
-    """Return the three coordinates of a user's formula; raise G107 otherwise."""
+    """Return the three coordinates of a user's formula; raise G107 if it returns anything else."""
     try:
         x, y, z = value
     except (TypeError, ValueError):
@@ -147,8 +147,9 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises `GeometryError` G104 for an inward normal, G105 for a surface that is not regular or has an edge or tip, G107 if the
-    formula fails or does not return three coordinates.
+    Raises `GeometryError` G101 for a parameter that is not a number, G104 for an inward normal, G105 for a surface that is not
+    regular or has an edge or tip, G107 if the formula fails or does not return
+    three coordinates.
 
     Examples
     --------

@@ -55,8 +55,8 @@ def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, ste
 def nearest_coordinates(
     surface: Surface, point: Coordinates, parameters: Sequence[float] | None = None
 ) -> tuple[np.ndarray, float]:
-    """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), in the chart whose pole is far from
-    this point.
+    """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), on a closed surface in the chart whose
+    pole is far from this point; on an open surface, they may lie beyond its edge.
 
     Raises `GeometryError` G109 if the iteration does not converge, e.g. at the centre of curvature.
     """

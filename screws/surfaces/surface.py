@@ -1,4 +1,4 @@
-"""Record Surface: a shape (formulas) with its parameters and its atlas of charts."""
+"""Surface of a body: a shape (formulas) with its parameters and charts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Shape(Protocol):
 @answer_old_names
 @dataclass(frozen=True)
 class Surface:
-    """The surface of a body, in the body's object frame, with its normal pointing out of the material.
+    """Surface of a body, in the body's object frame, with its normal pointing out of the material.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class Surface:
 
     def edge_margin(self, q: Coordinates) -> Scalar:
         """Return the least distance of a coordinate from the ends of its range, relative to the range; negative beyond the
-        edge."""
+        edge, 1 without an edge."""
         margin: Scalar = 1.0
         for k, start, stop in self._edges():
             part = (q[k] - start) / (stop - start)

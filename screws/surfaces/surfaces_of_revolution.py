@@ -144,8 +144,8 @@ def revolution(
     radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
     parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
-    Raises `GeometryError` G101 for a radius that is not positive, G104 for an inward normal, G105 for a surface that is not
-    regular, G107 if a formula fails.
+    Raises `GeometryError` G101 for a radius that is not positive or a parameter that is not a number, G104 for an inward normal,
+    G105 for a surface that is not regular or has an edge or tip, G107 for a profile that fails.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def egg(f: float, S: float, zB: float = 0.0) -> Surface:
         raise GeometryError("G101", f"zB of the egg is {shown(zB)}", "a finite height of the focus B in m")
     if f * (1.0 + 1e-9) >= S:
         title = f"no egg has S = {S:g} m and focal distance f = {f:g} m: r_A + 2 r_B = S is not a closed curve for S <= f"
-        raise GeometryError("G103", title, "S > f; the longer S is, the rounder the egg")
+        raise GeometryError("G103", title, "S > f; the larger S is, the rounder the egg")
     if abs(S - 2.0 * f) <= 1e-6 * f:
         title = f"the egg with S = 2 f = {S:g} m has a corner at its focus A, where the curvature is infinite"
         raise GeometryError("G102", title, "S at least a few per cent away from 2 f")

@@ -235,8 +235,9 @@ WRONG += [{}, {"winding.resistance": -1.0}, [[-1.0]]]
 @pytest.mark.parametrize("known", WRONG)
 def test_deviations_that_do_not_fit(known):
     run = run_sensitivities(drive(), "winding.resistance", 0.01, progress=False)
-    with pytest.raises(ModelError, match="E379"):
+    with pytest.raises(ModelError, match="E379") as refused:
         uncertainty(run, known)
+    assert ("given: {'winding.resistance': 'much'}" in str(refused.value)) == ("much" in str(known))
 
 
 @pytest.mark.parametrize("known", [[[1.0, 2e-3], [2e-3, 1e-6]], [[1.0, 1e-4], [2e-4, 1e-6]], [[0.0, 1e-4], [1e-4, 1e-6]]])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, C, Graph, I, R, Se, signals, simulate
-from bondgraph.analysis import linearise, linearise_sampled, operating_point
+from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity
 from bondgraph.errors import ModelError, OpenSamplerWarning
 from screws.scalars import cos, sin
 
@@ -90,6 +90,16 @@ def test_sampled_by_python_control():
     assert slow[0] == pytest.approx(slow[1], rel=1e-3)
     with pytest.raises(ModelError, match="E564"):
         sampled.c2d(h)
+    moving = replace(system, rates=np.array([1.0, -2.0]))
+    change = np.linalg.solve(moving.A, (sampled.A - np.eye(2)) @ moving.rates)
+    np.testing.assert_allclose(moving.c2d(h).rates, change, rtol=1e-9)
+    square = sampled.part(sampled.inputs[:1], sampled.outputs[:1])
+    with pytest.raises(ModelError, match="E564"):
+        passivity(square)
+    html = square._repr_html_()
+    assert "magnitude" in html and "[k+1]" in html and "1/s" not in html and "d/dt" not in html
+    transfer = square.transfer_function()
+    assert "z^{2}" in transfer.latex() and "s^{2}" not in transfer.latex() and "s^{2}" in replace(transfer, period=None).latex()
 
 
 def loop(gain, period):

@@ -141,7 +141,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "a field of Element", lambda f: f["model"]["elements"]["coil"].update(op=1)),
     ("E353", 'needs "law"', lambda f: f["model"]["elements"]["coil"].pop("law")),
     ("E353", "a record", lambda f: f["model"]["elements"]["coil"]["law"].update(spec=3)),
-    ("E353", "a text", lambda f: f["model"].update(name=3)),
+    ("E353", "a string", lambda f: f["model"].update(name=3)),
     ("E353", "a list", lambda f: f["model"].update(bonds={})),
     ("E353", "'effort' or 'flow'", lambda f: f["model"]["elements"]["coil"]["law"].update(gives="power")),
     ("E353", "operations", lambda f: f["model"]["elements"]["coil"]["law"].update(output=1000)),
@@ -265,7 +265,7 @@ def test_a_file_is_as_large_as_its_reader_allows(tmp_path: Path) -> None:
     assert dump_model(load_model(path, largest=size)) == dump_model(parse_model(text, largest=len(text))) == text
     with pytest.raises(ModelError, match=rf"E351 .*{size} bytes; the limit is {size - 1}"):
         load_model(path, largest=size - 1)
-    with pytest.raises(ModelError, match=f"largest={len(text)}, if you trust"):
+    with pytest.raises(ModelError, match=f"{len(text)} characters; the limit is 100(.|\n)*largest={len(text)}, if you trust"):
         parse_model(text, largest=100)
 
 

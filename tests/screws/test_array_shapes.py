@@ -113,3 +113,10 @@ def test_a_value_that_is_no_geometry_is_named(call, words):
     with pytest.raises(GeometryError) as error:
         call()
     assert all(word in str(error.value) for word in words)
+
+
+def test_a_call_with_free_keywords_lacks_an_argument() -> None:
+    def run(graph: str, t_end: float, *names: str, step: float, **settings: float) -> None: ...
+
+    assert "run() lacks `t_end`" in str(explanation(run, ("graph",), {"step": 0.1, "rtol": 1e-3}))
+    assert "run() lacks `step`" in str(explanation(run, ("graph", 1.0, "a", "b"), {}))

@@ -192,3 +192,4 @@ def test_vectorised_closest_points_equal_the_search(pair):
         assert len(places) == 1 and abs(places[0].d - first.gap) <= 1e-13
         assert np.allclose(one.point(places[0].q1, places[0].chart1), first.p1, rtol=0, atol=1e-9)
     assert found >= 3
+    assert closest.all_closest_points(surfaces.plane(), surfaces.plane(), H) == []

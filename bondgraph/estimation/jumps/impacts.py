@@ -45,7 +45,7 @@ COUPLED = 1e-12
 """Fraction of the mobilities of two contacts above which they act on each other."""
 
 
-def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:
+def interact(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:
     sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
     return bool(np.any(np.abs(table.flows[np.ix_(scalars, others)]) > COUPLED * np.outer(sizes[scalars], sizes[others])))
 
@@ -61,7 +61,7 @@ class ImpactPart:
     transitions: tuple[int, ...]
 
     def acts_on(self, other: ImpactPart) -> bool:
-        return acting(self.participants.table, self.impact.indices, other.impact.indices)
+        return interact(self.participants.table, self.impact.indices, other.impact.indices)
 
 
 class CollisionJumps:
@@ -88,7 +88,7 @@ class CollisionJumps:
             slip_states = [k for friction in collisions.frictions for k in (*friction.heading, *friction.pace)]
             after[slip_states] = event.x_after[slip_states]
             after = self._kernels.bound.consistent(at.t, after, event.m_after)[0]
-            if self._kernels.same(after, event.x_before, event.x_after):
+            if self._kernels.matches(after, event.x_before, event.x_after):
                 return _parts(participants, impact)
         return []
 
@@ -97,7 +97,7 @@ class CollisionJumps:
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
-        return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
+        return any(self._kernels.matches(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
         """Return True if the impulses of one bounce change flows at the contact of the other bounce."""
@@ -105,7 +105,7 @@ class CollisionJumps:
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
         table = unit_impulses(self._kernels.bound, event.since, event.x_before, event.m_before)
-        return acting(table, *sides)
+        return interact(table, *sides)
 
     def after_part(self, part: ImpactPart, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
         """Return D after a part of a collision; raise E374 if this derivative does not exist."""
@@ -211,11 +211,12 @@ def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
 def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]:
     unit, _ = impact.cones.scaled()
     groups, starts = unit.slices(), [group.start for group in unit.slices()]
-    acts = np.abs(unit.response) > COUPLED
+    coupled = np.abs(unit.response) > COUPLED
     for group, row in zip(groups, unit.bounds, strict=True):
-        acts[group] |= np.abs(row) > 0.0
-        acts[group, group] = True
-    reach = np.linalg.matrix_power((acts | acts.T | np.eye(len(acts), dtype=bool)).astype(float), max(len(acts), 1)) > 0.0
+        coupled[group] |= np.abs(row) > 0.0
+        coupled[group, group] = True
+    linked = (coupled | coupled.T | np.eye(len(coupled), dtype=bool)).astype(float)
+    reach = np.linalg.matrix_power(linked, max(len(coupled), 1)) > 0.0
     parts = []
     for k, row in enumerate(reach):
         scalars, table = np.flatnonzero(row), participants.table

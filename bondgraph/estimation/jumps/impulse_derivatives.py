@@ -48,7 +48,7 @@ class PrecedingSegment:
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    ticked: tuple[np.ndarray, np.ndarray] | None = None
+    tick_guards: tuple[np.ndarray, np.ndarray] | None = None
     """Guards (transitions,) before the tick or time event that ends the segment, and the derivatives dt (k,) of the end time."""
 
 
@@ -116,7 +116,7 @@ class RunKernels:
             D[list(loop.states)] = out[-len(loop.states) * len(dt) :].reshape(len(dt), -1).T
         return D
 
-    def same(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
+    def matches(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
         """Return True if x equals the state after an event, relative to the states before and after it."""
         if (x == after).all():
             return True
@@ -243,12 +243,12 @@ class ImpulseDerivatives:
         chosen, others = [], []
         for i in range(self._unit.count):
             known_flow, no_impulse = _Equation(none, unit[i : i + 1], no_limit), _Equation(unit[i : i + 1], none, no_limit)
-            acts = self._z[i] > self._a[i]
-            chosen.append(known_flow if acts else no_impulse)
+            pushes = self._z[i] > self._a[i]
+            chosen.append(known_flow if pushes else no_impulse)
             least = self._near * self._terms[i]
             if max(abs(self._z[i]), abs(self._a[i])) <= least:
-                others.append((PUSHES, i, no_impulse if acts else known_flow))
-            elif acts and abs(self._flow[i]) <= least:
+                others.append((PUSHES, i, no_impulse if pushes else known_flow))
+            elif pushes and abs(self._flow[i]) <= least:
                 self._check_approach(i)
         for g, scalars in enumerate(self._unit.slices()):
             self._friction_equations(g, scalars, chosen, others)
@@ -323,15 +323,15 @@ def _redistributed(unit: Cones, z: np.ndarray, offset: np.ndarray) -> np.ndarray
     """Redistribute redundant friction impulses in proportion to their limits, so that one impulse reaches its limit only if all
     impulses do."""
     a, b = unit.response @ z + offset, unit.bounds @ z
-    stopped = [
+    sticking = [
         (group, b[g])
         for g, group in enumerate(unit.slices())
         if b[g] > 0.0 and np.linalg.norm(a[group]) < b[g] - np.linalg.norm(z[group]) + _RANK * b[g]
     ]
-    if len(stopped) < 2:
+    if len(sticking) < 2:
         return z
-    columns = np.concatenate([np.arange(group.start, group.stop) for group, _ in stopped])
-    weights = np.concatenate([np.full(group.stop - group.start, 1.0 / limit) for group, limit in stopped])
+    columns = np.concatenate([np.arange(group.start, group.stop) for group, _ in sticking])
+    weights = np.concatenate([np.full(group.stop - group.start, 1.0 / limit) for group, limit in sticking])
     _, values, right_vectors = np.linalg.svd(unit.response[:, columns])
     free = right_vectors[np.concatenate([values, np.zeros(len(columns) - len(values))]) <= _RANK * values.max()].T
     if not free.size:
@@ -404,10 +404,10 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
     nothing = np.zeros(k)
     guard, f = kernels.variational.guard(transition), kernels.rates(at)
     value, *off, speed = kernels.values(guard, at, D, dt, f)
-    still = kernels.values(guard, at, np.zeros((n, k)), nothing, np.zeros(n))[1 : 1 + k]
+    explicit = kernels.values(guard, at, np.zeros((n, k)), nothing, np.zeros(n))[1 : 1 + k]
     slopes = [kernels.values(guard, at, np.zeros((n, k)), nothing, row)[-1] for row in np.eye(n)]
     size = float(np.abs(slopes) @ context.natural)
-    terms = size * context.shares + np.abs(still) + np.abs(speed * dt)
+    terms = size * context.shares + np.abs(explicit) + np.abs(speed * dt)
     return abs(value) <= context.tolerance * size, np.abs(off) > context.tolerance * terms
 
 

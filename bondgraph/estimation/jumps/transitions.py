@@ -48,8 +48,8 @@ def first_event_time(
     It is zero at the start, the tick's dt if a tick makes the guard jump, and else the dt of the guard's zero crossing.
     """
     nothing = np.zeros(at.S.shape[1])
-    if before.ticked is not None:
-        guards, dt = before.ticked
+    if before.tick_guards is not None:
+        guards, dt = before.tick_guards
         if guards[transition] < 0.0 or not before.length:
             return dt
     return nothing if not before.length else _crossing(kernels, at, f, at.S, transition, before)[0]
@@ -85,7 +85,8 @@ def _crossing(
     transition: int,
     before: PrecedingSegment | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return dt of a guard's zero crossing, and the delay of the crossing; raise E373 if the guard only touches zero."""
+    """Return dt of a guard's zero crossing, and the delay of the crossing; given the segment `before`, raise E373 if the guard
+    only touches zero."""
     values = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
     value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
@@ -93,7 +94,7 @@ def _crossing(
         title = (
             f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" fires although its guard only touches zero'
         )
-        why = f"the guard rises at only {speed:.3g} 1/s there, so a slight change would keep it from firing"
+        why = f"the guard rises at only {speed:.3g} per second there, so a slight change would keep it from firing"
         raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "end the run earlier")))
     with np.errstate(all="ignore"):
         return -slopes / speed, float(-value / np.float64(speed))
@@ -163,7 +164,7 @@ class EventJumps:
         dt = first_event_time(kernels, at, f, steps[0].transition, before)
         begin = SensitivityState(at.t, at.x, at.S, at.m)
         start = D = kernels.solved(at, at.S + np.multiply.outer(f, dt), dt)
-        alone = bool(before.length) and before.ticked is None
+        alone = bool(before.length) and before.tick_guards is None
         for number, step in enumerate(steps):
             event = step.event
             at.x, at.m = event.x_before, event.m_before
@@ -229,9 +230,9 @@ class EventJumps:
             prepared = kernels.reset(event.transition, plain)
             if prepared is not None:
                 out = kernels.values(prepared, at, D, dt, np.zeros(n))
-                if kernels.same(out[:n], event.x_before, event.x_after):
+                if kernels.matches(out[:n], event.x_before, event.x_after):
                     return out[n:].reshape(len(dt), n).T
-        if kernels.same(event.x_before, event.x_before, event.x_after):
+        if kernels.matches(event.x_before, event.x_before, event.x_after):
             return D
         raise unknown_refusal(event)
 

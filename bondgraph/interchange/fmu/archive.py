@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from bondgraph.interchange.fmu.description import Description, description_of, refused
 
-_MOST_BYTES, _MOST_FILES, _MOST_TEXT = 1 << 30, 10_000, 1 << 26
+_MAX_BYTES, _MAX_FILES, _MAX_TEXT = 1 << 30, 10_000, 1 << 26
 """Limits of an FMU: bytes (packed and unpacked), number of files, and bytes of the description."""
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 _SYSTEMS = {
@@ -55,11 +55,11 @@ def unpack(path: str | Path) -> Archive:
             with path.open("rb") as file, zipfile.ZipFile(file) as archive:
                 _refuse_unsafe(path, archive)
                 description = description_of(path, archive.read("modelDescription.xml"))
-                wanted = _library_of(description, archive, path)
+                library = _library_of(description, archive, path)
                 folder = tempfile.TemporaryDirectory(prefix="fmu")
                 on_error.callback(folder.cleanup)
-                wanted_folders = (f"{PurePosixPath(wanted).parent}/", "resources/")
-                archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(wanted_folders)])
+                folders = (f"{PurePosixPath(library).parent}/", "resources/")
+                archive.extractall(folder.name, [name for name in archive.namelist() if name.startswith(folders)])
                 file.seek(0)
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
@@ -69,15 +69,15 @@ def unpack(path: str | Path) -> Archive:
         except (KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
             raise refused(path, "it is not an archive with a modelDescription.xml", str(error)) from None
         on_error.pop_all()
-    return Archive(path, digest, description, Path(folder.name) / wanted, folder)
+    return Archive(path, digest, description, Path(folder.name) / library, folder)
 
 
 def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
-    if len(entries) > _MOST_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MOST_BYTES:
-        raise refused(path, f"it has more than {_MOST_FILES} files, or is larger than {_MOST_BYTES >> 30} GiB when unpacked")
-    if any(entry.file_size > _MOST_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
-        raise refused(path, f"its modelDescription.xml is larger than {_MOST_TEXT >> 20} MiB")
+    if len(entries) > _MAX_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MAX_BYTES:
+        raise refused(path, f"it has more than {_MAX_FILES} files, or is larger than {_MAX_BYTES >> 30} GiB when unpacked")
+    if any(entry.file_size > _MAX_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
+        raise refused(path, f"its modelDescription.xml is larger than {_MAX_TEXT >> 20} MiB")
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):
@@ -88,15 +88,15 @@ def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) 
     system, ending, of_version_2 = _SYSTEMS.get(sys.platform, (sys.platform, ".so", sys.platform))
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = f"{machine}-{system}" if description.version == 3 else of_version_2
-    wanted = f"binaries/{name}/{description.identifier}{ending}"
-    if wanted not in archive.namelist():
-        there = sorted(
+    library = f"binaries/{name}/{description.identifier}{ending}"
+    if library not in archive.namelist():
+        available = sorted(
             {PurePosixPath(each).parts[1] for each in archive.namelist() if each.startswith("binaries/") and each.count("/") > 1}
         )
         raise refused(
             path,
             f"it has no library for {name}",
-            f"its libraries are for: {', '.join(there) or 'none'}",
+            f"its libraries are for: {', '.join(available) or 'none'}",
             cure=f"an FMU built for {name}",
         )
-    return wanted
+    return library

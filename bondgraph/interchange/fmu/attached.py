@@ -32,7 +32,7 @@ def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str)
     for path, library in needed.items():
         if path not in libraries:
             title, why = (f'the block "{path}" needs the library "{library.file}"', "a model file only names it")
-            cure = f'libraries={{"{path}": "{library.file}"}} for load_model, if you trust it'
+            cure = f'libraries={{"{path}": "{library.file}"}} for load_model, if you trust this file'
             raise refusal("E694", title, cure, about=file, why=why)
         element = model.elements[path]
         law = element.law_as(SignalBlock)

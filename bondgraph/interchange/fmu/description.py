@@ -45,8 +45,8 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Description:
-    """Version of FMI (2 or 3), token, library, a flag that allows only one instance per process, and scalar variables and arrays
-    by name."""
+    """Description of an FMU: version of FMI (2 or 3), token, name of the library, a flag for only one instance per process, and
+    variables by name."""
 
     version: int
     token: str
@@ -70,14 +70,14 @@ def description_of(path: Path, text: bytes) -> Description:
     version = {"2": 2, "3": 3}.get(root.get("fmiVersion", "").partition(".")[0])
     if version is None:
         raise refused(path, f"its FMI version is {root.get('fmiVersion', 'missing')}")
-    ways = root.find("CoSimulation")
-    if ways is None:
+    co_simulation = root.find("CoSimulation")
+    if co_simulation is None:
         raise refused(path, "it does not support co-simulation", "it may support only model exchange")
     token = root.get("guid" if version == 2 else "instantiationToken", "")
     listed = root.find("ModelVariables")
     variables = [] if listed is None else [each for element in listed if (each := _variable(version, element)) is not None]
-    once = ways.get("canBeInstantiatedOnlyOncePerProcess") == "true"
-    identifier = ways.get("modelIdentifier", "")
+    once = co_simulation.get("canBeInstantiatedOnlyOncePerProcess") == "true"
+    identifier = co_simulation.get("modelIdentifier", "")
     if not identifier.isidentifier():
         raise refused(path, f'its modelIdentifier "{identifier}" is not an identifier')
     return Description(version, token, identifier, once, {each.name: each for each in variables})

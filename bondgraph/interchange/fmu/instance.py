@@ -11,12 +11,13 @@ from typing import Any
 from bondgraph.errors import Problem, RunError
 from bondgraph.interchange.fmu.archive import Archive
 from bondgraph.interchange.fmu.description import FmuVariable
-from bondgraph.interchange.fmu.words import listener, logger
+from bondgraph.interchange.fmu.messages import listener, logger
 
 _WARNING = 1
 """Largest status at which an FMU continues."""
-_MOST_WORDS = 4
+_MAX_MESSAGES = 4
 """Maximum number of messages of an FMU that an error shows."""
+_CURE = "other inputs, parameters, period or offset"
 _TYPES: Mapping[int, Mapping[str, Any]] = {
     2: {"Real": c_double, "Integer": c_int, "Boolean": c_int},
     3: {
@@ -38,16 +39,18 @@ class _Callbacks(ctypes.Structure):
 
 
 class FmuInstance:
-    """Instance of an FMU for the block named `element`, on the time grid `start` + count x `period`, s. Its functions are
-    called by address: `words` holds the addresses of the functions that make a step and end the initialisation, then, for each of
-    the `groups` (the word "Set" or "Get", variables of one type), the addresses of the group's function, references and
-    values."""
+    """Instance of an FMU for the block named `element`, on the time grid `start` + count x `period`, s.
+
+    Machine code calls its functions by address. `words` holds the addresses of the functions that make a step and end the
+    initialisation; then, for each of the `groups` ("Set" or "Get", with variables of one type), the addresses of the group's
+    function, references and values.
+    """
 
     def __init__(
         self, archive: Archive, element: str, period: float, start: float, groups: Sequence[tuple[str, Sequence[FmuVariable]]]
     ):
         self._archive, self._version, self._element = archive, archive.description.version, element
-        self.period, self.start, self._said, self._component = period, start, list[str](), c_void_p()
+        self.period, self.start, self._messages, self._component = period, start, list[str](), c_void_p()
         try:
             self._code = ctypes.CDLL(str(archive.library))
         except OSError as error:
@@ -61,7 +64,7 @@ class FmuInstance:
         for verb, name, references, values in self._arrays:
             function = self._function(f"{version}{verb}{name}")
             self.words += [_address(function), ctypes.addressof(references), ctypes.addressof(values)]
-        self._component.value = self._made()
+        self._component.value = self._instantiate()
         if not self._component:
             raise self.failed("cannot be instantiated", start)
 
@@ -92,10 +95,10 @@ class FmuInstance:
             self._call("fmi2SetupExperiment", *span)
         self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
 
-    def failed(self, what: str, time: float, *details: str, cure: str = "other inputs, parameters, period or offset") -> RunError:
+    def failed(self, what: str, time: float, *details: str, cure: str = _CURE) -> RunError:
         """Return E692 for an FMU that cannot continue at `time`, s, with its last messages."""
-        words = (*details, *self._said[-_MOST_WORDS:])
-        self._said.clear()
+        words = (*details, *self._messages[-_MAX_MESSAGES:])
+        self._messages.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
         why = words or ("the FMU gives no reason",)
         return RunError(Problem("E692", title, why, cures=(cure,)))
@@ -112,31 +115,31 @@ class FmuInstance:
         if (status := self._function(name)(self._component, *arguments)) > _WARNING:
             raise self.failed(f"fails in {name} with status {status}", self.start)
 
-    def _made(self) -> int | None:
-        version, flag, description, said = self._version, _FLAG[self._version], self._archive.description, self._said
+    def _instantiate(self) -> int | None:
+        version, flag, description, messages = self._version, _FLAG[self._version], self._archive.description, self._messages
 
-        def hear(status: int, message: bytes | None) -> None:
+        def record(status: int, message: bytes | None) -> None:
             if status > _WARNING and message:
-                said.append(message.decode(errors="replace"))
+                messages.append(message.decode(errors="replace"))
 
         name, token = c_char_p(self._element.encode()), c_char_p(description.token.encode())
         off, on = flag(0), flag(1)
         if version == 2:
-            self._logger, c = listener(hear), ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+            self._logger, c = listener(record), ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
             allocate, release, environment = (ctypes.cast(each, c_void_p) for each in (c.calloc, c.free, self._logger))
             self._callbacks = _Callbacks(logger(), allocate, release, None, environment)
             place = c_char_p(self._archive.resources.as_uri().encode())
             arguments: tuple[Any, ...] = (name, c_int(1), token, place, byref(self._callbacks), off, on)
             make = self._function("fmi2Instantiate")
         else:
-            self._logger = _LOGGER(lambda _, status, category, message: hear(status, message))
+            self._logger = _LOGGER(lambda _, status, category, message: record(status, message))
             place, nothing = c_char_p(f"{self._archive.resources}/".encode()), c_void_p()
             flags, none = (off, on, off, off), (nothing, c_size_t(0), nothing)
             arguments = (name, token, place, *flags, *none, self._logger, nothing)
             make = self._function("fmi3InstantiateCoSimulation")
         make.restype = c_void_p
-        made: int | None = make(*arguments)
-        return made
+        instance: int | None = make(*arguments)
+        return instance
 
     def free(self) -> None:
         if self._component:

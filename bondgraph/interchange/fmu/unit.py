@@ -14,18 +14,17 @@ from bondgraph.interchange.fmu.instance import FmuInstance
 from bondgraph.run.program.library_code import VariableGroup
 from screws.names import similar_names
 
-_MOST_LISTED = 8
+_MAX_LISTED = 8
 
 
 @dataclass(frozen=True, eq=False)
 class FmuUnit:
-    """FMU with the inputs (`driven`), outputs (`taken`) and parameters (`tuned`) that a block uses; each run has its own
-    instance."""
+    """FMU with the variables that a block uses; each run has its own instance."""
 
     archive: Archive
-    driven: Sequence[FmuVariable]
-    taken: Sequence[FmuVariable]
-    tuned: Sequence[FmuVariable]
+    input_variables: Sequence[FmuVariable]
+    output_variables: Sequence[FmuVariable]
+    parameter_variables: Sequence[FmuVariable]
     _living: weakref.WeakSet[FmuInstance] = field(default_factory=weakref.WeakSet, repr=False)
 
     @property
@@ -35,23 +34,23 @@ class FmuUnit:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the outputs, then of the inputs."""
-        return tuple(each.name for each in (*self.taken, *self.driven))
+        return tuple(each.name for each in (*self.output_variables, *self.input_variables))
 
     @property
     def outputs(self) -> list[VariableGroup]:
-        return _groups(self.taken, 0)
+        return _groups(self.output_variables, 0)
 
     @property
     def inputs(self) -> list[VariableGroup]:
-        return _groups(self.driven, len(self.taken))
+        return _groups(self.input_variables, len(self.output_variables))
 
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> FmuInstance:
         """Return a new instance in initialisation mode; the last two `parameters` are the period and offset of the ticks, s."""
         if self.archive.description.only_one and any(each.address for each in self._living):
             title = f'the FMU of "{element}" allows only one instance per process'
             raise RunError(Problem("E692", title, ("another run is using it",), cures=("run them one after another",)))
-        *tuned, period, offset = parameters
-        variables = (*self.taken, *self.driven)
+        *values, period, offset = parameters
+        variables = (*self.output_variables, *self.input_variables)
         groups = [
             (verb, [variables[place] for place in group.places])
             for verb, each in (("Set", self.inputs), ("Get", self.outputs))
@@ -60,7 +59,7 @@ class FmuUnit:
         instance = FmuInstance(self.archive, element, period, offset + round((t - offset) / period) * period, groups)
         self._living.add(instance)
         try:
-            instance.begin(dict(zip(self.tuned, tuned, strict=True)))
+            instance.begin(dict(zip(self.parameter_variables, values, strict=True)))
         except RunError:
             instance.free()
             raise
@@ -90,22 +89,22 @@ def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], p
 
 
 def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
-    there = archive.description.variables
+    variables = archive.description.variables
     if isinstance(names, str):
         title = f"{argument} are {names!r}, not a list of names"
         raise refusal("E691", title, f'{argument}=["{names}"]', about=argument)
     names = list(names)
     for each in names:
-        if each not in there:
+        if each not in variables:
             what = f'does not have "{each}"'
-        elif not there[each].is_scalar:
+        elif not variables[each].is_scalar:
             what = f'has "{each}" as an array'
-        elif there[each].causality not in causalities:
-            what = f'has "{each}" with causality {there[each].causality}'
+        elif variables[each].causality not in causalities:
+            what = f'has "{each}" with causality {variables[each].causality}'
         else:
             continue
-        fitting = [key for key, one in there.items() if one.causality in causalities]
-        likely = similar_names(each, fitting) or fitting[:_MOST_LISTED]
+        fitting = [key for key, one in variables.items() if one.causality in causalities]
+        likely = similar_names(each, fitting) or fitting[:_MAX_LISTED]
         cure = f"one of {', '.join(likely)}" if likely else "another FMU"
         raise refusal("E691", f'{argument}: "{archive.path.name}" {what}', cure, about=argument)
-    return [there[each] for each in names]
+    return [variables[each] for each in names]

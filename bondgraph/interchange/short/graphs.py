@@ -24,7 +24,7 @@ KEYS = ("graph", "elements", "automata", "bonds")
 """Keys of a file; the first two are required."""
 NESTED_KEYS = ("elements", "automata", "bonds", "ports", "exports")
 """Keys of a nested graph; the first is required."""
-MOST_ELEMENTS = 10_000
+MAX_ELEMENTS = 10_000
 """Maximum number of elements, of automata and of bonds."""
 NO_PARTS: Mapping[str, Maker] = MappingProxyType({})
 Part = Element | Graph
@@ -120,8 +120,8 @@ def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[st
         path, value = f"{within}{key}", content[key]
         if not isinstance(value, kind):
             problems.append(document.problem("E632", path, f'"{key}" is not {words}', f"{key}: {words}"))
-        elif isinstance(value, (dict, list)) and len(value) > MOST_ELEMENTS:
-            title = f'"{key}" has {plural(len(value), "entry")}; the limit is {MOST_ELEMENTS}'
+        elif isinstance(value, (dict, list)) and len(value) > MAX_ELEMENTS:
+            title = f'"{key}" has {plural(len(value), "entry")}; the limit is {MAX_ELEMENTS}'
             problems.append(document.problem("E632", path, title, "a script with a loop"))
     return problems
 

@@ -37,7 +37,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
     {maker.__name__: maker for maker in _ELEMENTS}
     | {name: getattr(signals, name) for name in signals.__all__ if name not in _CURVES}
 )
-"""Name -> function that makes an element or signal block; `Block` has a special form."""
+"""Name -> function that makes an element or signal block; `Block` and `Graph` have special forms."""
 
 FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -149,16 +149,16 @@ class ElementReader:
     def _transition(self, path: str, edge: Any) -> Transition:
         self._need_keys(path, edge, TRANSITION_KEYS[:3], TRANSITION_KEYS[3:])
         self._need_texts(path, edge, ("from", "to", "when", "kind", "error", "accumulates", "passes"))
-        read = self._signals(path, edge, [edge["when"], *dict(edge.get("resets") or {}).values()])
+        paths = self._signals(path, edge, [edge["when"], *dict(edge.get("resets") or {}).values()])
         resets = []
         for state, text in dict(edge.get("resets") or {}).items():
-            reset = self._formula(f"{path}.resets.{state}", str(text), list(read))
+            reset = self._formula(f"{path}.resets.{state}", str(text), list(paths))
             op = arithmetic(str(text), reset.used)
-            resets.append((state, op, [read[word] for word in reset.used]))
-        guard = self._formula(f"{path}.when", edge["when"], list(read))
+            resets.append((state, op, [paths[word] for word in reset.used]))
+        guard = self._formula(f"{path}.when", edge["when"], list(paths))
         words = {word: edge[word] for word in TRANSITION_KEYS[5:] if word in edge}
         used = arithmetic(edge["when"], guard.used)
-        return Transition(edge["from"], edge["to"], used, [read[word] for word in guard.used], resets, **words)
+        return Transition(edge["from"], edge["to"], used, [paths[word] for word in guard.used], resets, **words)
 
     def _made(self, path: str, name: str, kind: str, make: Callable[[], Any]) -> Any:
         """Call `make`, whose messages cite the element's line of the file; return the element or its problems."""
@@ -170,9 +170,7 @@ class ElementReader:
             return error.problems
         except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
             what = str(error) or type(error).__name__
-            return (
-                self._problem("E633", path, f'"{name}": this entry does not make a part of kind {kind}: {what[:200]}', _FORM),
-            )
+            return (self._problem("E633", path, f'"{name}": {kind} cannot be made from this entry: {what[:200]}', _FORM),)
 
     def _of_value(
         self, name: str, path: str, kind: str, maker: Maker, takes: Sequence[inspect.Parameter], value: Any
@@ -202,12 +200,12 @@ class ElementReader:
                 arguments["coordinates"] = list(coordinates.values())  # the formula calls them by their keys
             else:
                 coordinates = dict.fromkeys(map(_last, coordinates))
-            read = self._signals(path, described, list(texts.values()), (*parameters, *coordinates))
+            paths = self._signals(path, described, list(texts.values()), (*parameters, *coordinates))
             for word, text in texts.items():
-                names = [*formulas[word].split(), *parameters, *coordinates, *read]
+                names = [*formulas[word].split(), *parameters, *coordinates, *paths]
                 arguments[word] = self._formula(f"{path}.{word}", text, names)
-            if read:
-                arguments["signals"] = dict(read)
+            if paths:
+                arguments["signals"] = dict(paths)
         return arguments
 
     def _signals(
@@ -216,13 +214,13 @@ class ElementReader:
         """Return signal paths by their names in formulas; `time` need not be listed."""
         listed = described.get("signals") or []
         listed = [listed] if isinstance(listed, str) else listed
-        read = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}
-        if len(read) < len(listed) or not all(isinstance(each, str) for each in (*read, *read.values())):
+        paths = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}
+        if len(paths) < len(listed) or not all(isinstance(each, str) for each in (*paths, *paths.values())):
             cure = "signals: {x: left.q, y: right.q}"
             raise self._error("E632", f"{path}.signals", "signals must be paths with different names", cure)
-        if "time" not in (*read, *taken) and any(re.search(r"\btime\b", str(text)) for text in texts):
-            read["time"] = "time"
-        return read
+        if "time" not in (*paths, *taken) and any(re.search(r"\btime\b", str(text)) for text in texts):
+            paths["time"] = "time"
+        return paths
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
         text = text if isinstance(text, str) else repr(text)

@@ -21,7 +21,7 @@ _FORMULA = {"type": ["string", "number"], "description": "a formula"}
 
 
 def short_schema(parts: Mapping[str, Maker] = NO_PARTS) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a file for `read_graph`, with these additional kinds."""
+    """Return the JSON schema (draft 2020-12) of a file for `read_graph`; `parts` are additional kinds of elements."""
     kinds = {**parts, **KINDS}
     described = {kind: _arguments(kind, maker) for kind, maker in kinds.items()}
     block = _object(dict.fromkeys(BLOCK_KEYS, _ANY), ("equations",))

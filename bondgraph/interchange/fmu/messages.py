@@ -11,20 +11,20 @@ from typing import Any
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.llvm import Library, compile_ir
 
-_HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
-_ROOM = 1024
+_LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
+_MAX_LENGTH = 1024
 """Maximum length of a message, bytes; longer messages are truncated."""
 _BY_VALUE = sys.platform == "win32" or (sys.platform == "darwin" and platform.machine() == "arm64")
 """True if C's `va_list` is a pointer, passed by value; False if it is a record, passed by address."""
-_TEXT = f"""declare i32 @vsnprintf(ptr, i64, ptr, ptr)
+_IR = f"""declare i32 @vsnprintf(ptr, i64, ptr, ptr)
 declare void @llvm.va_start.p0(ptr)
 declare void @llvm.va_end.p0(ptr)
 define void @say(ptr %environment, ptr %name, i32 %status, ptr %category, ptr %format, ...) {{
   %list = alloca [4 x i64], align 16
-  %text = alloca [{_ROOM} x i8]
+  %text = alloca [{_MAX_LENGTH} x i8]
   call void @llvm.va_start.p0(ptr %list)
   %first = load ptr, ptr %list
-  %length = call i32 @vsnprintf(ptr %text, i64 {_ROOM}, ptr %format, ptr {"%first" if _BY_VALUE else "%list"})
+  %length = call i32 @vsnprintf(ptr %text, i64 {_MAX_LENGTH}, ptr %format, ptr {"%first" if _BY_VALUE else "%list"})
   call void @llvm.va_end.p0(ptr %list)
   call void %environment(i32 %status, ptr %text)
   ret void
@@ -36,7 +36,7 @@ define void @say(ptr %environment, ptr %name, i32 %status, ptr %category, ptr %f
 def _library() -> Library:
     c = ctypes.CDLL("msvcrt" if sys.platform == "win32" else None)
     printf = getattr(c, "_vsnprintf" if sys.platform == "win32" else "vsnprintf")
-    return compile_ir(_TEXT, {"vsnprintf": ctypes.cast(printf, ctypes.c_void_p).value or 0}, quick=True)
+    return compile_ir(_IR, {"vsnprintf": ctypes.cast(printf, ctypes.c_void_p).value or 0}, quick=True)
 
 
 def logger() -> int:
@@ -44,6 +44,6 @@ def logger() -> int:
     return _library().address("say")
 
 
-def listener(hear: Callable[[int, bytes | None], None]) -> Any:
+def listener(record: Callable[[int, bytes | None], None]) -> Any:
     """Return a C function that takes the status and the text of a message."""
-    return _HEARD(hear)
+    return _LISTENER(record)
