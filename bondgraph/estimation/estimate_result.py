@@ -1,4 +1,4 @@
-"""Experiments with measured data, and the estimate: values, standard errors, confidence region and identifiability."""
+"""Experiments with measured data, and the estimate: values, standard errors, confidence intervals and identifiability."""
 
 from __future__ import annotations
 

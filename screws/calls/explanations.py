@@ -182,6 +182,6 @@ def unknown_argument(function: str, word: str, names: Iterable[str], law: str = 
     leave out the keyword."""
     names, other = list(names), _OTHER_WORDS.get(word.lower(), "")
     near = [other] if other in names else similar_names(word, names, most=1)
-    listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
+    listed = "" if law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

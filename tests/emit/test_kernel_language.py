@@ -205,7 +205,7 @@ REFUSED = [
     (known_later, "must be known at translation"),
     (not_fixed, 'the fixed argument "row" must be known'),
     (raised, "has no Raise; return a status"),
-    (counted, "counted takes 1 arguments, not 2"),
+    (counted, "counted takes 1 argument, not 2"),
     (unknown_name, "name 'nowhere' is not defined"),
     (middle, "a slice can only have a start"),
     (calls_early, "an inline function can return only at its end"),

@@ -208,7 +208,7 @@ def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
             if name not in ARITIES:
                 raise InvalidFormula(f"there is no function {name!r}; use {_listed(name, list(ARITIES))}")
             if len(operands) != ARITIES[name]:
-                raise InvalidFormula(f"{name} takes {ARITIES[name]} arguments, not {len(operands)}")
+                raise InvalidFormula(f"{name} takes {plural(ARITIES[name], 'argument')}, not {len(operands)}")
             return ("function", name, len(operands))
         case ast.List(entries):
             return ("array", None, len(entries))

@@ -90,7 +90,7 @@ FORMULAS = {
     "q and k": "bool op",
     "x": "'x' is unknown; use q, k, pi",
     "sinn(q)": "use sin",
-    "sin(q, k)": "sin takes 1 arguments, not 2",
+    "sin(q, k)": "sin takes 1 argument, not 2",
     "1j*q": "constant",
     "q := 1": "is not arithmetic",
     "": "is not arithmetic",
