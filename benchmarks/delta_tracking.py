@@ -1,5 +1,5 @@
-"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um
-tool error.
+"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each with a tool
+error of about 1 um.
 
 The robot is undamped, since damping of the angles phi has no counterpart in hinges. All programs have the same
 controller, motion and start, and are compared with one reference run at a tight tolerance. MuJoCo (one call of

@@ -378,8 +378,8 @@ _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
 def _with_reversed_stroke(
     model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
-    """Reverse the stroke of one element of a ring of redundant setters, a switch or else the last of its storages; return None,
-    with only the fixed strokes set, if no stroke can be reversed."""
+    """Reverse the stroke of one element of a ring of redundant setters: the last of its switches, or else of its storages, for
+    which this is possible; return None, with only the fixed strokes set, if there is none."""
     order = {by: k for k, (_, _, by) in enumerate(preferences)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
     switches = [path for path in reversed(ring) if isinstance(model.elements[path].law, IdealSwitch)]

@@ -33,7 +33,7 @@ def point_of(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> Point:
-    """Return the point of the start values with changes.
+    """Return the point (state, parameters and modes) of the start values, with the given changes.
 
     Parameters
     ----------

@@ -228,7 +228,7 @@ def _checked_values(about: str, values: Any, axes: Sequence[np.ndarray], outside
     if len(bad):
         index = tuple(map(int, bad[0]))
         why = f"the value at index {index if len(index) > 1 else index[0]} is {numbers[index]:g}"
-        raise refusal("E147", f"values of a {about} must be finite", "leave such points out", about=about, why=why)
+        raise refusal("E147", f"values of a {about} must be finite", "omit points with nonfinite values", about=about, why=why)
     for axis, word in enumerate(outside):
         ends = np.take(numbers, [0, -1], axis=axis)
         gap = float(np.max(np.abs(np.diff(ends, axis=axis))))

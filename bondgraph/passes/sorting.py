@@ -27,9 +27,9 @@ matrices."""
 def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[int, int]) -> tuple[list[int], list[int]]:
     """Return the nodes of a loop to cut, and an order of all its nodes once the results of the cut nodes are known.
 
-    Nodes that need their own result are cut. Then, greedily, in every strongly connected component that remains, the node with
-    the largest product of predecessors and successors relative to its size is cut. Finally, nodes whose results would depend on
-    more than `MAX_UNKNOWNS` cut nodes are cut.
+    Nodes that need their own result are cut. Then, greedily, every strongly connected component that remains is cut at the node
+    for which the number of predecessors times the number of successors, divided by the node's size, is largest. Finally, nodes
+    whose results would depend on more than `MAX_UNKNOWNS` cut nodes are cut.
 
     Parameters
     ----------

@@ -49,8 +49,8 @@ def measured(
 
     Parameters
     ----------
-    source : the path of a CSV file; a pandas DataFrame or Series; columns by name, {"t": t, "height": h}; or two arrays,
-        (t, h).
+    source : the path of a CSV file; a pandas DataFrame or Series; a dictionary of columns, {"t": t, "height": h}; or two
+        arrays, (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
         times of day, in a file in ISO 8601 format ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time

@@ -242,7 +242,8 @@ def _without_heat(context: TracingContext) -> TracingContext:
 
 
 def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
-    """Evaluate the statements that need no time derivative; after a new nonlinear loop no further loop is solved."""
+    """Evaluate the statements that need no time derivative; once a loop without guesses turns out to be nonlinear, solve no
+    further loop."""
     system, values, iterations, nonlinear = context.system, dict(inputs), list[NewtonIteration](), list[Loop]()
 
     def evaluated(step: Step, scalars: Sequence[Any], unknowns: Sequence[Unknown]) -> Values:

@@ -1,4 +1,4 @@
-"""A SCARA robot under computed torque presses the round tip of its quill against a table."""
+"""A SCARA robot with computed-torque control presses the round tip of its quill against a table."""
 
 from screwbond import Chain, Graph, Link, Se, attach_contact, chain_graph, contact, cylinder_inertia
 from screws import joints, plane, pose_from_state, sphere

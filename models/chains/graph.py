@@ -1,4 +1,5 @@
-"""Graph of a tree or chain: a multiport IC of its joint coordinates with few operations, joint ports, and screw ports of links.
+"""Graph of a tree or chain: joint ports, screw ports of links, and a multiport IC of the joint coordinates, whose functions need
+few operations.
 
 ```
  joint ports 1 --> TF --> 1 --> IC mechanism (M(q), h(q, v), V(q))

@@ -283,7 +283,8 @@ def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
 
 
 def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return the forces on the object (fingers, 3), N, with zero resultant that are closest to equal forces along the normals."""
+    """Return the forces on the object (fingers, 3), N, that are closest to equal forces along the normals and have zero resultant
+    force and moment."""
     series = 1.0 / (1.0 / parameters.normal_stiffness + 1.0 / parameters.finger_stiffness)
     equal_forces = series * parameters.grip * inward
     length = float(np.max(np.linalg.norm(points - centre, axis=1)))

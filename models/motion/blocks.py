@@ -48,8 +48,8 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
     """Build the signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
 
     Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at the breaks
-    unless `time` is another signal. Breaks and coefficients are run-time parameters: a motion with as many of both needs no
-    recompilation (`motion_parameters`).
+    unless `time` is another signal. Breaks and coefficients are run-time parameters: a motion with the same numbers of breaks
+    and coefficients needs no recompilation (`motion_parameters`).
 
     Parameters
     ----------

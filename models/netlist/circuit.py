@@ -113,7 +113,7 @@ def _hold_nodes(circuit: Circuit) -> None:
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]
-            raise card.error("E641", f'.ic has the unknown node "{name[:60]}"', ", ".join(list(circuit.nodes)[:8]))
+            raise card.error("E641", f'.ic names the unknown node "{name[:60]}"', ", ".join(list(circuit.nodes)[:8]))
         if circuit.settings.is_held:
             source, wire = Se(f"hold {name}", voltage, domain="electrical"), R(f"wire to hold {name}", HOLD)
             circuit.graph.between(None, circuit.nodes[name], source, wire)

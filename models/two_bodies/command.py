@@ -267,12 +267,12 @@ def overview(summary: dict[str, Any], out: Path) -> str:
 def save_run(
     run: ContactRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True, show: bool = False
 ) -> dict[str, Any]:
-    """Write all files of a contact run to the folder `out`, all or none; return the summary.
+    """Write the files of a contact run to the folder `out`, all or none; return the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
-    scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). If rendering is impossible, a
-    line on stderr names what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
-    writes the page, opens it in the desktop's browser and prints its path.
+    scene.glb, plots.png, poster.png and movie.mp4; `only` selects some to write in addition to the summary, such as ("page",
+    "plots"). If rendering is impossible, pictures are omitted, and a line on stderr names what to install. `progress` shows a bar
+    on a terminal. `show` first writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:
         path = out / "page.html"

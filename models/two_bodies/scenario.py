@@ -45,7 +45,7 @@ class SurfaceKind:
 
 
 _EGG = {
-    "f": Declared("focal distance of the oval r_A + 2 r_B = S", "m"),
+    "f": Declared("distance between the foci of the oval r_A + 2 r_B = S", "m"),
     "S": Declared("the sum r_A + 2 r_B", "m"),
     "zB": Declared("height of the focus B above the origin", "m"),
 }

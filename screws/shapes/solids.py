@@ -177,7 +177,7 @@ def _hull_corners(points: np.ndarray) -> np.ndarray:
 
 
 class PlacedShapes(NamedTuple):
-    """Shapes of one kind in the world, (m, ...) each."""
+    """Shapes of one kind in world axes; each array has m rows, one per shape."""
 
     R: np.ndarray
     """Axes, (m, 3, 3)."""

@@ -176,7 +176,7 @@ def _check_radius(radius: Profile, numbers: Values, name: str) -> None:
 
 
 def egg(f: float, S: float, zB: float = 0.0) -> Surface:
-    """Return a Cartesian oval r_A + 2 r_B = S with focal distance f; focus B at height zB on the z axis, A below B (all m).
+    """Return a Cartesian oval r_A + 2 r_B = S whose foci are f apart: B at height zB on the z axis, A below B (all m).
 
     Raises `GeometryError` G101 for invalid sizes, G102 if S = 2 f (a corner), G103 if S <= f (no such curve).
     """
@@ -184,7 +184,7 @@ def egg(f: float, S: float, zB: float = 0.0) -> Surface:
     if not np.isfinite(real(zB)):
         raise GeometryError("G101", f"zB of the egg is {shown(zB)}", "a finite height of the focus B in m")
     if f * (1.0 + 1e-9) >= S:
-        title = f"no egg has S = {S:g} m and focal distance f = {f:g} m: r_A + 2 r_B = S is not a closed curve for S <= f"
+        title = f"no egg has S = {S:g} m and foci f = {f:g} m apart: r_A + 2 r_B = S is not a closed curve for S <= f"
         raise GeometryError("G103", title, "S > f; the larger S is, the rounder the egg")
     if abs(S - 2.0 * f) <= 1e-6 * f:
         title = f"the egg with S = 2 f = {S:g} m has a corner at its focus A, where the curvature is infinite"

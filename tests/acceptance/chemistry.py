@@ -35,7 +35,8 @@ def association() -> Found:
 
 @ENTRIES.add("reaction cycle X-Y-Z")
 def cycle() -> Found:
-    """With constants 1, 2, 3 of both species and reactions, x' = -4x + 2y + 9z, y' = x - 6y + 6z and z' = 3x + 4y - 15z."""
+    """With constants 1, 2, 3 for the species and 1, 2, 3 for the reactions, x' = -4x + 2y + 9z, y' = x - 6y + 6z and
+    z' = 3x + 4y - 15z."""
     graph, nodes = Graph("cycle"), [J0(f"node {name}") for name in "XYZ"]
     for k, (name, node) in enumerate(zip("XYZ", nodes, strict=True)):
         reaction = Re(f"r{k + 1}", k + 1.0)

@@ -1,4 +1,4 @@
-"""Every code that the packages raise has a row in the table of errors, whose example raises it."""
+"""Every code that the packages raise has a row in the table of errors, and each example raises the code of its row."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ RARELY = {
     *("crane.png", "delta_robot.png", "delta_workspace.png", "hand_figure6.png"),
     *("maze_gains.png", "rounded_cube.png", "satellite.png", "sweep.png"),
 }
-"""Pictures that take longest, and are redrawn only before a release."""
+"""Pictures that take the longest to draw and are therefore redrawn only before a release."""
 
 
 def test_the_gallery_draws_every_picture() -> None:

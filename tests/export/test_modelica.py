@@ -250,7 +250,7 @@ def test_names_come_back() -> None:
 
 
 def test_negative_numbers_are_in_parentheses() -> None:
-    """Modelica has no second sign after an operator: "a - -0.0" is no expression."""
+    """Modelica allows no sign after an operator: "a - -0.0" is not a valid expression."""
     assert [real(value) for value in (2.0, -2.0, -0.0, np.nan, -np.inf)] == ["2.0", "(-2.0)", "(-0.0)", "0.0", "(-1e+300)"]
 
 

@@ -193,8 +193,8 @@ def test_equation_10_has_radii_too_many():
 
 
 def test_poles_of_the_maze_come_in_pairs():
-    """All poles except those of the constraints sum to zero without damping, and to a negative number with damping; the printed
-    1.4 - 1.1 is positive."""
+    """The sum of the poles other than those of the constraints is zero without damping and negative with damping; that of the
+    printed poles, 1.4 and -1.1, is positive."""
     for i in MAZE.rings:
         poles = analyse(MAZE, i).poles
         own = np.sort(poles[np.abs(poles + 5.0) > 1e-2].real)

@@ -1,4 +1,4 @@
-"""In the arithmetic of the layout, no operation's last bit depends on the processor."""
+"""In the arithmetic of the layout, no result depends on the processor, not even in its last bit."""
 
 import ast
 from pathlib import Path

@@ -99,7 +99,7 @@ def test_no_runs_touch_no_gpu(prepared, plug):
 
 
 def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
-    """A step takes 1 ms of the GPU's clock, so the budget converges to launches of 0.2 s."""
+    """A step takes 1 ms of the GPU's clock, so the budget converges to 200 steps, a launch of 0.2 s."""
     gpu = plug(StandIn())
     clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in gpu.launched))
     monkeypatch.setattr(gpu_launches, "time", clock)

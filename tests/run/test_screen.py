@@ -43,7 +43,8 @@ def test_changes_below_the_bounds_are_never_suspected(seed):
 
 
 def test_the_bounds_are_barely_stricter_than_the_screen():
-    """A root that falls slightly faster would reach zero within one and a half intervals."""
+    """If a square root changes slightly faster than its bound, its linear extrapolation reaches zero within one and a half
+    intervals."""
     t = np.cumsum([0.0, 1.0, 0.7, 1.3, 1.0])
     falls, rises = bounds(t)
     fall = np.array([1.0, 1.0, np.sqrt(falls[2] * 0.995), 1.0, 1.0])

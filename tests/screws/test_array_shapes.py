@@ -19,7 +19,7 @@ FUNCTIONS = [
     if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
 ]
 ANY_SHAPE = {"spatial_inertia rotational", "series coefficients"}
-"""Arguments with two shapes or any length."""
+"""Arguments that may have either of two shapes, or any length."""
 
 
 def hints(function):

@@ -316,7 +316,7 @@ WRONG = [
     ("E147", lambda: signals.curve([0.0, 1.0], [1.0, 2.0, 3.0]), ("points (2,), values: shape (3,)",)),
     ("E147", lambda: signals.curve([0.0], [1.0]), ("at least two numbers", "shape (1,)")),
     ("E147", lambda: signals.curve(Parameter([0.0, 1.0], "mm"), [1.0, 2.0]), ("not numbers",)),
-    ("E147", lambda: signals.curve([0.0, 1.0], [1.0, np.nan]), ("index 1 is nan", "leave such points out")),
+    ("E147", lambda: signals.curve([0.0, 1.0], [1.0, np.nan]), ("index 1 is nan", "omit points with nonfinite values")),
     ("E147", lambda: signals.curve([0.0, 1.0], [1.0, 2.0], outside="periodic"), ("equal values at both ends", "differ by 1")),
     ("E147", lambda: signals.characteristic_map(X, X[:3], np.zeros((3, 5))), ("points (5, 3), values: shape (3, 5)",)),
     ("E146", lambda: signals.characteristic_map(X, -X, np.outer(Y, Y)), ("a map, columns",)),

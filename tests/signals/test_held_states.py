@@ -1,4 +1,4 @@
-"""States of a block that only resets of automata change add no poles."""
+"""States of a block that change only when an automaton resets them add no poles."""
 
 from __future__ import annotations
 

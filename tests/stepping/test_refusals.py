@@ -128,7 +128,7 @@ def test_walls_that_move_into_each_other() -> None:
 
 
 def test_the_overlap_with_a_constraint_adds_both_motions() -> None:
-    """Body and wall approach by 0.2 m/s and touch at 0.05 s."""
+    """Body and wall approach each other at 0.2 m/s and touch at 0.05 s."""
     result = ended(stepper(pulled()))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.05)
     said = str(result.failure)

@@ -48,7 +48,8 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
 
 
 def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
-    """Return scales s (n,) for which the sums of B_ij s_j / s_i over a row and a column of each component are about equal."""
+    """Return scales s (n,) for which, within each strong component, the sums of B_ij s_j / s_i over the row and over the column
+    of every state are about equal."""
     n, inner = len(structure.part), structure.inner
     scales = np.ones(n)
     _along_ears(structure, values, scales)

@@ -14,8 +14,8 @@ from tests.inner.run import rounding_noise as rules
 
 
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
-    """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), per second in
-    their units."""
+    """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), in the
+    units of states and energies per second."""
     scales = np.fmax(np.abs(x), size)
     sigma = np.zeros(len(x) + bound.quadratures)
     for span in rules.SPANS:

@@ -247,7 +247,8 @@ class _Request:
 
 
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
-    """Return definitions, and label -> (modes, expression). With too many modes or long expressions, modes are symbols."""
+    """Return definitions, and label -> list of (modes, expression). If there are too many combinations of modes, or expressions
+    are too long, modes are symbols."""
     system, stages, held = request.system, request.stages, request.held
     free_states = free_automata(system, stages.statements, held)
     count = math.prod(map(len, free_states.values()))

@@ -275,7 +275,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity or, unless the element is a source, a number."""
+    """Return True for a formula: text that is not a quantity, or a number if the element is not a source."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

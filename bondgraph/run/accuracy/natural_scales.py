@@ -80,7 +80,7 @@ def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> 
 
 
 def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Store the scales before propagation in `later`, and raise `fastest` to at least the rate of the longest step."""
+    """Store the scales before propagation in `later`, and raise `fastest` to at least 1 / (longest step)."""
     n, speed, driven, later = w.n, w.fastest, w.driven, w.later
     least = 1.0 / w.longest
     for i in range(n):

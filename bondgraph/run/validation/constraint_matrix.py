@@ -91,14 +91,14 @@ class ConstraintMatrix:
         self.full = MatrixBlock(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
     def at_samples(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the entries of A at samples (k, entries), and the right-hand sides and the residuals of redundant rows, (k,
+        """Return, at samples, the entries of A (k, entries), and the right-hand sides and residuals of its redundant rows, (k,
         rows) each."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         entries, count = len(self.rows), len(self.closing.repeating)
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
 
     def entries(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the entries of A at samples (k, entries), using machine code if available."""
+        """Return the entries of A (k, entries) at samples, using machine code if available."""
         kernel = self.bound.program.closing_matrix
         if kernel is None or not kernel.is_machine_code:
             return self.at_samples(t, x, m)[0]

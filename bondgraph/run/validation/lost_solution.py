@@ -18,7 +18,8 @@ NEWTON_ROUNDING = 1e-6
 """Relative rounding error that remains in an unknown of Newton's method where a curve is flat."""
 
 ZERO_RATIO = 1e-9
-"""Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
+"""Fraction of the natural size of an unknown below which it counts as zero, because it may be only a rounding error of
+the formulas."""
 
 ROUNDING = 1e-12
 """Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, with both in natural sizes:

@@ -180,9 +180,9 @@ def solve_in_modes(
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
     may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
-    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Modes whose equations
-    contradict each other are ignored if a run can avoid them: if each of their states has a solution with other states of the
-    other automata.
+    Raises `SingularSystem` if no mode has a solution; if only some modes have none, raises `SingularMode`, which lists them.
+    Modes whose equations contradict each other are ignored if a run can avoid them: if each state of an automaton in them also
+    occurs in a mode with a solution.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()

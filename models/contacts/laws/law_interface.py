@@ -72,7 +72,7 @@ class ContactLaw(Protocol):
 
     @property
     def active_states(self) -> tuple[str, ...]:
-        """States of the switch in which an X0 connects the law's springs to the bodies; it is empty without springs."""
+        """States of the switch in which an X0 connects the law's springs to the bodies; empty without springs."""
 
     @property
     def tangent_vectors(self) -> bool:

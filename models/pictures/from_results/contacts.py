@@ -34,7 +34,8 @@ class ContactBodies:
 def touches_of(
     result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts, and the panels of their gaps, forces and coordinates. `contacts` are by path, `solids` by key."""
+    """Return drawings of the contacts, and panels of their gaps, forces and coordinates; the keys of `contacts` are paths, and
+    those of `solids` are the `keys` of the contacts."""
     single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, touched) in enumerate(contacts.items()):

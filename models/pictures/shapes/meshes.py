@@ -27,7 +27,7 @@ class Mesh:
 
     Attributes
     ----------
-    points, normals : (m, 3), m, and unit vectors outward.
+    points, normals : (m, 3) positions in metres, and outward unit vectors.
     faces : (n, 3) indices of points.
     lines : (l, 2) indices of points, drawn as lines.
     colours : (m, 3), 0 to 1, if the mesh has more than one colour.

@@ -1,4 +1,4 @@
-"""Read a function of a page as a callable with local letters."""
+"""Read a function printed on a page as a callable; its letters are local to it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ LEFT_OUT = {
     "docs/tutorial.md: wrong": "no model: it shows an error",
     "docs/parts.md: enzyme": "a network of the text of its reactions, with the function that reads it",
 }
-"""Graph of a page, or whole page, without a short file -> the reason."""
+"""Graphs of pages, or whole pages, that have no short file -> the reason."""
 
 
 def sources(text: str) -> list[tuple[str, str]]:

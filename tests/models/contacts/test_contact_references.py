@@ -60,7 +60,7 @@ def test_impact_of_two_eggs():
 
 
 def test_rolling_egg():
-    """In S2a, positions after 2 s agree to 1e-9 m; the normal force has ten peaks from 0.2171 to 0.2852 N."""
+    """In S2a, positions after 2 s agree to 1e-9 m; the normal force varies from 0.2171 to 0.2852 N and has ten peaks."""
     run, reference = pair("S2a")
     assert np.abs(run.trajectory["p2"][-1] - reference["p2"][-1]).max() < 1e-9
     assert np.abs(run.trajectory["p2"][-1] - [-0.038287, 0.008301, -0.025086]).max() < 1e-6

@@ -173,7 +173,7 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_to_rounding_ends_the_run():
-    """The depths due to the weight, 1e-32 m, and of a bounce, 4e-18 m, are below the rounding error of poses."""
+    """The depth due to the weight, 1e-32 m, and that of a bounce, 4e-18 m, are below the rounding error of poses."""
     k = 1e32
     lost = run(
         ground("g", surface=plane()),

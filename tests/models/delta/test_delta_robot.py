@@ -1,4 +1,4 @@
-"""Kinematics, statics, starts, torques and singular configurations of the delta robot, as users see them."""
+"""Kinematics, statics, start values, torques and singular configurations of the delta robot, as users see them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Y = np.array([0.6, 0.8, 0.95])
 
 @pytest.mark.parametrize("name", SETS)
 def test_statics_and_inertia_against_the_independent_equations(name):
-    """Gravity torques and inertias at the motors agree to a relative 1e-12 [measured: 3e-15]."""
+    """Gravity torques and inertias at the motors agree within a relative error of 1e-12 [measured: 3e-15]."""
     robot, p = ROBOTS[name], independent.SETS[name]
     q = independent.assemble(p, Y)
     holding = independent.holding_torque(p, q)

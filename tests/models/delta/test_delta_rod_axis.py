@@ -87,7 +87,7 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
     ids=["inwards at rest", "outwards moving", "inwards moving", "outwards damped"],
 )
 def test_a_start_on_the_axis(place, speed, form, damping):
-    """Over 40 ms at rtol 1e-7, the tool agrees with tool coordinates to 1e-7 m [measured: 1e-9]."""
+    """Over 40 ms at rtol 1e-7, the tool's position agrees with a simulation in tool coordinates to 1e-7 m [measured: 1e-9]."""
     w, branch, signs, phi2 = place
     p = replace(FIT, DAMPING=damping)
     robot = DeltaRobot(p, form=form)
@@ -115,7 +115,8 @@ def mode_of(q: np.ndarray) -> str:
     ("form", "speed"), [("lagrangian", (0.0, 0.0, -3.0)), ("hamiltonian", (0.7, 0.4, -2.0))], ids=["in the arm's plane", "askew"]
 )
 def test_a_swing_through_the_axis(form, speed):
-    """Where the rod passes through the axis, phi3 jumps by half a turn; the tool agrees to 1e-8 m [measured: 4e-11 m]."""
+    """Where the rod passes through the axis, phi3 jumps by half a turn; the tool's position agrees with a simulation in tool
+    coordinates to 1e-8 m [measured: 4e-11 m]."""
     p = replace(FIT, DAMPING=0.0)
     other, w = {**independent.SETS["fit"], "DAMPING": 0.0}, on_axis(0.9, -1.0)
     # frictionless motion runs backwards with reversed velocity

@@ -115,7 +115,7 @@ def test_the_structure_of_a_network() -> None:
 
 
 def test_e5_of_the_test_set_for_ivp_solvers() -> None:
-    """If all three were integrated, y2 = y3 + y4 would be lost in rounding errors, and y2 would be 3e-20 at 1e13 s."""
+    """If y2, y3 and y4 were all integrated, y2 = y3 + y4 would be lost in rounding errors, and y2 would be 3e-20 at 1e13 s."""
     run = run_of(c.network("E5", E5, {"y1": 1.76e-3}), 1e13, samples=[0.0, 1e13])
     assert run.ok and [run[f"amounts.{each}"][-1] for each in ("y2", "y3")] == pytest.approx(2 * [8.87e-23], rel=0.01)
     assert abs(run["amounts.y1"][-1]) < 1e-24 and abs(run["amounts.y4"][-1]) < 1e-24

@@ -225,7 +225,7 @@ PURPLE = """(() => { render(); const [w, h] = [canvas.width, canvas.height], dat
 @pytest.mark.thorough
 @needs_chromium
 def test_forces_on_a_small_body_are_visible(window: Browser, tmp_path: Path) -> None:
-    """The arrows are in the pane both in a view of the whole way and in a view that follows the body."""
+    """The arrows are in the pane both in a view of the whole path and in a view that follows the body."""
     t, lift = np.linspace(0.0, 1.0, 11), np.tile([0.0, 0.0, 2.0], (11, 1))
     way = np.outer(t, [1.0, 0.5, 2.0])
     forces = tuple(Force(way + at, lift) for at in ([0.1, 0, 0.05], [-0.1, 0, 0.05], [0, 0.1, 0.05], [0, -0.1, 0.05]))

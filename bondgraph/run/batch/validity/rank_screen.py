@@ -1,8 +1,8 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
-that eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in
-`validation.constraint_rank`. Two attempted factorisations thus exclude too fast a change in either direction (`bounds`);
+the corresponding eigenvalue of A (in ascending order), and remains so after any congruence (Loewner order), such as the change of
+scale in `validation.constraint_rank`. Two attempted factorisations thus exclude too fast a change in either direction (`bounds`);
 eigenvalues are needed only if a factorisation fails. Several samples are tested in SIMD lanes, and only the envelope of the
 matrices is factored, so independent bodies and chains cost no more than their own constraints.
 """

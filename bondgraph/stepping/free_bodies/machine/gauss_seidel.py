@@ -12,8 +12,8 @@ the steps are projections, de Saxce and Feng 1998). The matrix of all contacts i
 A sweep propagates impulses from one body to the next, so high stacks, and heavy bodies on light bodies, would need very many
 sweeps. Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` sweeps each pair starts from an
 extrapolation of the last two pairs (Nesterov 1983), with a restart if this overshoots (O'Donoghue and Candes 2015). Coulomb
-friction does not minimise an energy, and large extrapolations circle in dense piles: they are shortened as soon as the changes
-stop shrinking.
+friction does not minimise an energy, and in dense piles large extrapolations make the iteration cycle without converging: they
+are shortened as soon as the changes stop shrinking.
 
 Most contacts settle long before the last contact. A sweep therefore visits only contacts of bodies that moved in the previous
 sweep (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over the contacts that it moved,
@@ -50,8 +50,8 @@ GROWTH, PATIENCE = 2.0, 20
 """Limits above which changes count as not shrinking: ratio of the squared change to its minimum so far, and number of pairs of
 sweeps without a decrease."""
 SETTLED, FINER = 0.2, 0.1
-"""Fraction of the tolerance below which a change at a contact does not trigger visits to its neighbours; factor on this fraction
-if a sweep over all contacts does not confirm convergence."""
+"""Fraction of the tolerance below which a change at a contact does not trigger visits to its neighbours; factor by which this
+fraction is multiplied whenever a sweep over all contacts does not confirm convergence."""
 
 
 def solve(c: PileTable) -> None:
