@@ -356,9 +356,8 @@ C code, as FMUs and as WebAssembly, and compared with `simulate` under `SCREWBON
 * C is compiled with gcc and clang without optimisation, and clang gives no warnings. FMUs are compiled with gcc `-O2`, validated
   by FMPy (3.0 with model exchange) and simulated by `simulate_fmu` between ticks; at a tick or a discontinuity in time an FMU
   gives the values just after it. WebAssembly runs in node.
-* [E281](errors.md) means that the model is refused, because a part of the run needs Python. A dash means that the model was
-  not run.
-* A single verdict applies to all five exports.
+* [E281](errors.md) means that the model is refused, because part of the run needs Python; a dash, that it was not run.
+* A single verdict in a row applies to all five exports.
 """
 _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 

@@ -150,7 +150,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=20, help="number of kills (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executor", choices=EXECUTORS, default="threads")
-    parser.add_argument("--store", type=Path, help="only sweep, into this file")
+    parser.add_argument("--store", type=Path, help="only run the sweep, and store it in this file")
     parser.add_argument("--held", type=int, help="with --store: first run at which the sweep only waits to be killed")
     given = parser.parse_args()
     if given.store is not None:

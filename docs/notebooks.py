@@ -73,7 +73,7 @@ def executed(path: Path, kernel: Any = None) -> Any:
 
 
 def reduced(picture: str) -> str:
-    """Return a PNG in base64 with 256 colours, a third as large."""
+    """Return a PNG, in base64, reduced to 256 colours and about a third of its size."""
     from PIL import Image
 
     small = io.BytesIO()

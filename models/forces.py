@@ -82,7 +82,7 @@ def force(
 
 @in_units(torque="N m")
 def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals = ()) -> AppliedForce:
-    """Return a torque (3,), N m, on a body, as `force` does, but without a point."""
+    """Return a torque (3,), N m, on a body; the other arguments are those of `force`, without `at`."""
     return _applied(name, torque, ROTATION, (0.0, 0.0, 0.0), axes, signals)
 
 
@@ -90,7 +90,8 @@ def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals 
 def wrench(
     name: str, wrench: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
-    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body, as `force` does."""
+    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body; the other
+    arguments are those of `force`."""
     return _applied(name, wrench, SCREW, at, axes, signals)
 
 

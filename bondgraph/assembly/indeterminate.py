@@ -13,8 +13,8 @@ NULL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not the distribution of an effort or flow over ideal elements;
-    the distribution of least norm is taken. If `unique` is false, the motion is not determined either, which ends a run."""
+    """A statically indeterminate mode: the distribution of an effort or flow over ideal elements is not unique, and that of least
+    norm is taken. If `unique` is false, the motion is not unique either, which ends a run."""
 
     mode: Mapping[str, str]
     slots: Mapping[int, int]

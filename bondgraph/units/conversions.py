@@ -115,7 +115,8 @@ def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
-    """Check units that cannot be assigned to the numbers: return None if each is an expected or SI unit, else a fault."""
+    """Check units that cannot be assigned to the numbers: return None if each unit is expected, or is an SI unit of an expected
+    dimension, else a fault."""
     targets = [read(part, bases) for part in _parts(expected)]
     dimensions = [target.dimension for target in targets if isinstance(target, Unit)]
     for part in _parts(declared):

@@ -187,7 +187,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
     place = caller_place()
 
     def report(name: str, need: str) -> None:
-        title = f"{name} of the hand is {getattr(parameters, name)!r}"
+        title = f"{name} = {getattr(parameters, name)!r} is invalid for the hand"
         problems.append(Problem("E480", title, (f"it needs {need}",), (place,)))
 
     if any(low >= high for low, high in zip(parameters.joint_lower, parameters.joint_upper, strict=True)):

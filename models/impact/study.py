@@ -321,7 +321,9 @@ class MeasuredImpact:
 def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
     place = (caller_place(),)
     if measured.e >= 1.0:
-        yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
+        yield Problem(
+            "E540", f"e = {measured.e:g} is invalid for the measured impact", (), place, ("a number above 0 and below 1",)
+        )
     if not measured.speeds:
         yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several speeds",))
 

@@ -1,5 +1,5 @@
-"""Run of a ball maze, with events, forces and the ball's path in the rotating maze, and a map of runs and poles over both
-gains."""
+"""Run of a ball maze, with its events, forces and the ball's path in the rotating maze; map of runs and poles over the gains
+k1 and k2."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ KINDS = ("collision", "visual", False)
 class Selection:
     """Checked arguments of a reader.
 
-    Raises `ModelError` E524 for a base or tip that is not a name, E527 for `meshes` or `packages` of another kind.
+    Raises `ModelError` E524 for a base or tip that is not a name, E527 for an unknown kind of `meshes`, or `packages` that do not
+    map names to existing folders.
     """
 
     file: Path

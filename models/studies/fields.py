@@ -13,7 +13,7 @@ place   3 x m  initial centre (default [0, 0, 0])
 >>> Ball(-1.0)
 Traceback (most recent call last):
 bondgraph.errors.ModelError: 1 problem in "ball"
-E480 radius of the ball is -1.0
+E480 radius = -1.0 is invalid for the ball
   it must be more than 0 m
   created at ...
 """
@@ -172,7 +172,9 @@ def field_problems(record: Any, code: str, what: str) -> list[Problem]:
         value = getattr(record, name)
         violation = declared.violation(value, vars(record))
         if violation:
-            problems.append(Problem(code, f"{name} of the {what} is {value!r}", (f"it must be {violation}",), (place,)))
+            problems.append(
+                Problem(code, f"{name} = {value!r} is invalid for the {what}", (f"it must be {violation}",), (place,))
+            )
     return problems
 
 

@@ -1,4 +1,5 @@
-"""Models without equations or solutions, and calls that a compiled model refuses, with a minimal cause of each code."""
+"""Models without equations or solutions, and calls that a compiled model refuses, with a minimal example of each
+error code."""
 
 from __future__ import annotations
 

@@ -121,7 +121,8 @@ def fast_symmetric_spin() -> Answer:
 
 @case("sympy #27631", 1e-10)
 def rolling_disk() -> Answer:
-    """A disk rolls without slip as in SciPy's solution of the reduced equations; q is contact point, heading, lean and spin."""
+    """A disk rolls without slipping, as in SciPy's solution of the reduced equations; q holds the contact point, heading, lean
+    and spin."""
     radius, flat, polar = 1.0, 0.25, 0.5
 
     def kinetic(q: Any, v: Any) -> Any:

@@ -33,7 +33,7 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end too early, with their end time and the failure's kind and approximate time.
+"""Runs that end too early, with the requested end time and the failure's kind and approximate time.
 
 A case that is fixed fails here, and is then registered with `case`.
 """

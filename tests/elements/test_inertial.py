@@ -257,7 +257,7 @@ def test_refusals() -> None:
 
 
 def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
-    """With V = k(s) q^2 / 2 and the signal s = q, the effort is k q = q^2, not the total derivative 3 q^2 / 2."""
+    """With V = s q^2 / 2 and the signal s = q, the effort is s q = q^2, not the total derivative 3 q^2 / 2."""
     graph, v = Graph("spring"), J1("v")
     graph.connect(v, C("spring", energy=lambda q, s: s * q**2 / 2, signals=["gauge.y"], initial=0.5))
     graph.connect(v, I("mass", 1.0))

@@ -1,4 +1,4 @@
-"""Resistors given by a relation g(e, f) = 0, such as an electric arc, (e - 20 V) f = 50 W, run in each causality."""
+"""Resistors given by a relation g(e, f) = 0 run in each causality; an example is an electric arc, (e - 20 V) f = 50 W."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""In procedures for a GPU, known fields become constants, calls have names, and stores are tracked."""
+"""In procedures for a GPU, known fields become constants, functions are called by name, and stores are tracked."""
 
 from __future__ import annotations
 

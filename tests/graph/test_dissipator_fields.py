@@ -128,7 +128,8 @@ def servo(x, chambers=False, unit=1.0):
 @pytest.mark.parametrize("unit", [1.0, 1e-5])
 @pytest.mark.filterwarnings("ignore::bondgraph.errors.RoundingWarning")
 def test_a_spool_valve_of_four_edges(x, chambers, unit):
-    """Two edges and the motor are in series, 2 (q / k x)^2 + R q = p; without chambers, only the valve determines A and B."""
+    """Two edges and the motor are in series: 2 (q / (k x))^2 + R q = p. Without chambers, only the valve determines the pressures
+    at A and B."""
     run = servo(x, chambers, unit).simulate(3.0, samples=[0.0, 3.0])
     through = brentq(lambda q: 2.0 * (q / (abs(x) * 1e-8)) ** 2 + 1e12 * q - 2e7, 0.0, 1.0, xtol=1e-20)
     assert run.ok and run.ledger.relative_residual < 1e-9

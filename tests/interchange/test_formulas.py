@@ -121,7 +121,7 @@ def test_unknown_steps_are_refused(formula: Any) -> None:
 
 
 def test_steps_are_the_operations_of_the_tape() -> None:
-    """Inputs, constants and their tables are no steps, and only a tape creates the reciprocal."""
+    """Inputs, constants and their tables are not steps, and only a tape creates the reciprocal."""
     assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal", "table", "table of inputs"} == set(FUNCTIONS)
     assert set(scalars.FUNCTIONS) < set(ARITY)
 

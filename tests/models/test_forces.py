@@ -1,4 +1,4 @@
-"""Applied forces, torques and wrenches give the momenta of closed forms."""
+"""Under applied forces, torques and wrenches, momenta agree with closed forms."""
 
 from __future__ import annotations
 

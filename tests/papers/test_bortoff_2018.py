@@ -1,4 +1,4 @@
-"""Printed equations of Bortoff 2018 (BO18), compared with mass points in space and with finite differences."""
+"""Printed equations of Bortoff 2018 (BO18), compared with point masses in space and with finite differences."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the time and the force at which h passes through zero after the fifth contact, and the time at which lambda
-    does, with a1 = 0."""
+    """Return, for a1 = 0, the time at which h passes through zero after the fifth contact, the force at that time, and the
+    time at which lambda passes through zero."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []

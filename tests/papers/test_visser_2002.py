@@ -147,7 +147,7 @@ def off(found, wanted):
 
 
 SMALL, LARGE = 1e-7, 1e-2
-"""Maximum error of differences in time, and minimum error that a wrong sign causes."""
+"""Maximum error of finite differences in time, and minimum error that a wrong sign causes."""
 
 
 @pytest.mark.parametrize("gap", GAPS)

@@ -56,7 +56,7 @@ def test_equation_1_holds_without_self_motion():
 
 
 def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
-    """A force at the point has the moment p x R f about the link; the paper prints Ad^T(g_ip) without the inverse."""
+    """A force at the point has the moment p x R f about the link's origin; the paper prints Ad^T(g_ip) without the inverse."""
     H = some_pose()
     f = H[:3, :3] @ FORCE
     moment = np.cross(H[:3, 3], f)

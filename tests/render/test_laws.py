@@ -45,7 +45,7 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Yield a pool of one new process, since a script compiles nothing if this process has the script's models in a cache."""
+    """Yield a pool of one new process, because a script compiles nothing in the test process if its models are cached there."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 

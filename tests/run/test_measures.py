@@ -1,4 +1,4 @@
-"""Every measure has the same value by `simulate`, `run_many`, `sweep` and the definition."""
+"""`simulate`, `run_many` and `sweep` give every measure the value of its definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results give values by name and have ledgers, and failures of runs are values."""
+"""Results give values by name and have ledgers; failures of runs are returned, not raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models without storage integrate only work, for which no energy gives a scale."""
+"""In models without storage only work is integrated, and no stored energy sets its scale."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def relativistic(name: str, mass: float, p: float) -> I:
 @pytest.mark.parametrize("p", [(0.3, -0.1), (5.0, 0.0), (30.0, -4.0), (-8.0, 20.0)])
 @pytest.mark.parametrize("coupled", [False, True])
 def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) -> None:
-    """Two relativistic masses stick together with equal speeds and the same total momentum."""
+    """Relativistic masses that stick together have equal speeds, and their total momentum is conserved."""
     graph, a, b, gap = Graph("collision").add_automaton(gate()), J1("a"), J1("b"), J0("gap")
     graph.connect(a, relativistic("m1", 1.0, p[0])).connect(b, relativistic("m2", 2.0, p[1]))
     start = 0.0

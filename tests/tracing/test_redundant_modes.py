@@ -42,8 +42,8 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
 
 
 def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0, more=0.0):
-    """Return the position and velocity of a at `end`, found by SciPy, with friction limits `dry` at a and b and a `stop`
-    (position, restitution); `more` is added to the mass of b."""
+    """Return the position and velocity of `a` at `end`, found by SciPy, with friction limits `dry` at `a` and `b`, and a `stop`
+    (position, restitution); `more` is added to the mass of `b`."""
     b_mass = B + more
 
     def rate(_, y):

@@ -64,7 +64,7 @@ class Weights:
         self._measure_powers()
 
     def check(self) -> None:
-        """Raise exceptions from Python callbacks, if machine code calls them."""
+        """Raise pending exceptions of Python callbacks that machine code has called: here, none."""
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return natural scales for given changes of the states: `columns` (k, n) with their rates (k, n)."""

@@ -1,4 +1,5 @@
-"""Jump conditions of sensitivities at a collision: D = S + f dt after the collision, from the derivatives of its impulses.
+"""Jump conditions of sensitivities at a collision: D, the derivative of the state just after it (see the package), from the
+derivatives of its impulses.
 
 Contacts that do not act on each other belong to separate parts, each with its own time, at which all contacts of the part must be
 closed.

@@ -346,7 +346,7 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
     if content.pushes:
         answer = "for example, a diode closes instead of letting a switch interrupt a current"
         largest = "If the largest guard among the transitions that the new modes allow is then positive and x would jump,"
-        after = f"{phrases.parts} {largest} keep x without the impulse and carry out that transition next."
+        after = f"{phrases.parts} {largest} keep x without the impulse and carry out the transition of this guard next."
         yield f"{phrases.push} the reset is an impulse to which another transition may respond: {answer}. {after}", []
     if content.ticks:
         yield (

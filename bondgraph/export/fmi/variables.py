@@ -15,7 +15,7 @@ from bondgraph.export.code.content import Content, Entry
 from screws.names import similar_names
 
 PLACES = 24
-"""Number of low-order bits of a value reference; the higher bits hold the kind."""
+"""Number of low-order bits of a value reference that hold the index; the higher bits hold the kind."""
 
 
 class VariableKind(IntEnum):

@@ -99,9 +99,9 @@ class Collisions:
 
     Parameters
     ----------
-    kernel : for c scalars of constraints and of f friction elements, n states, k transitions and s powers: states per unit of
-        impulse (n, c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s,
-        c), friction limits per impulse (f, c), flows (c,), restitutions (c,).
+    kernel : with c scalars in all (constraints and f friction elements), n states, k transitions and s powers, gives, per
+        unit of impulse, changes of states (n, c), of flows (c, c) and of guards (k, c), energy that sources supply (s, c) and
+        friction limits (f, c); then flows (c,) and restitutions (c,).
     constraints : names of the elements, for messages.
     bounces : for each constraint, the transitions that reverse its flow, or close it.
     frictions : dry friction elements that take part.

@@ -256,7 +256,7 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write code that does a step from the previous tick to this tick on the grid of the library, start + count x period."""
+    """Write code that takes a step from the previous tick to this tick; the library's ticks are at start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     count = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")

@@ -38,7 +38,7 @@ SHARE_REFINEMENTS = 5
 
 @dataclass(frozen=True)
 class SelfStresses:
-    """Basis (n, k) of the null vectors of all modes, and the elements and gates of its rows, if any."""
+    """Basis (n, k) of the null space while all elements are active, and the elements and gates of its rows, if any."""
 
     basis: np.ndarray
     elements: Mapping[int, str]
@@ -54,7 +54,7 @@ def least_norm_without_circuits(
 
     Parameters
     ----------
-    circuits : a basis of the null vectors.
+    circuits : a basis of the null space.
     scale : natural sizes of the unknowns (n,), which bring the diagonal close to one.
     """
     n = len(held.right)

@@ -386,7 +386,8 @@ def shades(values: Array) -> Array:
 
 
 def coloured_part(points: Array, values: Array, level: float) -> Mesh:
-    """Return the part of a grid of points (rows, columns, 3) with values (0 to 1) above a level, coloured, with its edge."""
+    """Return, as a coloured mesh with its edge, the part of a grid of points (rows, columns, 3) whose values (0 to 1) exceed a
+    level."""
     flat, v = points.reshape(-1, 3), values.ravel()
     corners = grid_faces(*values.shape)
     above = v[corners] > level

@@ -32,7 +32,7 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """Return, for tools (3, k), positions of all mass points (3 n, k) in world axes, and directions of links and rods (9, k)."""
+    """Return, for tools (3, k), positions of all point masses (3 n, k) in world axes, and directions of links and rods (9, k)."""
     points, links, rods = [], [], []
     shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):

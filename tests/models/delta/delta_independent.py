@@ -73,7 +73,7 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """Mass point of one arm, in arm axes, with its Jacobian (3, 3) and its acceleration at v' = 0."""
+    """Point mass of one arm, in arm axes, with its Jacobian (3, 3) and its acceleration at v' = 0."""
 
     mass: float
     place: np.ndarray
@@ -82,7 +82,7 @@ class Point:
 
 
 def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float]]:
-    """Return two mass points on a rod as (mass, distance from the rod's upper joint)."""
+    """Return two point masses on a rod as (mass, distance from the rod's upper joint)."""
     if mass == 0.0:
         return []
     radius = np.sqrt(inertia / mass)
@@ -90,7 +90,7 @@ def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float
 
 
 def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Point]:
-    """Return the mass points of one arm; the last is the tip, with a third of the end effector."""
+    """Return the point masses of one arm; the last is the tip, with a third of the end effector."""
     upper = _about(0, phi[0]) @ E[1]
     turned = _about(1, phi[2]) @ E[0]
     lower = _about(1, phi[2]) @ _about(0, phi[1]) @ E[1]

@@ -1,4 +1,4 @@
-"""Formulas of one arm agree with mass points and cross products, and wrong parameters are refused."""
+"""Formulas of one arm agree with point masses and cross products, and wrong parameters are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kinetic_energy(theta, v, p):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_appendix(name):
-    """The paper's m, c1 ... c6 and G each agree with the terms of the mass points to 1e-12 [measured: 4e-15]."""
+    """The paper's m, c1 ... c6 and G each agree with the terms of the point masses to 1e-12 [measured: 4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
     for phi, _ in states(1):

@@ -216,10 +216,10 @@ def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--e", "1"], "e of the measured impact is 1"),
-        (["--v0", "nan"], "v0 of the measured impact is nan"),
-        (["--poses", "0"], "poses of the measured impact is 0"),
-        (["--duration", "-1"], "duration of the measured impact is -1"),
+        (["--e", "1"], "e = 1 is invalid for the measured impact"),
+        (["--v0", "nan"], "v0 = nan is invalid for the measured impact"),
+        (["--poses", "0"], "poses = 0 is invalid for the measured impact"),
+        (["--duration", "-1"], "duration = -1.0 is invalid for the measured impact"),
         (["--tip", "hand"], "--tip hand needs a robot"),
         (["--q", "0", "1"], "7 finite numbers"),
         (["--normal", "0", "0", "0"], "the normal is"),

@@ -164,7 +164,8 @@ def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) ->
 
 @pytest.mark.parametrize("w0", [1e-149, 1e149])
 def test_extreme_numbers_give_limiting_impacts(w0: float) -> None:
-    """The impact is that of an undamped spring, or the damper alone stops the mass at s = sqrt(2 m v0 / c)."""
+    """For small w0 the impact is that of an undamped spring; for large w0 the damper alone stops the mass, at
+    s = sqrt(2 m v0 / c)."""
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
     if w0 < 1.0:
         assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)

@@ -70,7 +70,7 @@ def gaps(q: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """Return lambda (2,) on a ring."""
+    """Return the multipliers lambda (2,) while the ball is on a ring."""
     q, v = y[:4], y[4:8]
     H, drift = jacobian(q, leg)
     free = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0]) / np.diag(M)

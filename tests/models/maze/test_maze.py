@@ -302,7 +302,7 @@ def test_beyond_the_centre_the_model_ends():
 
 
 BAD = [
-    ({"ball_mass": 0.0}, "E530 ball_mass of the ball maze is 0.0"),
+    ({"ball_mass": 0.0}, "E530 ball_mass = 0.0 is invalid for the ball maze"),
     ({"ball_radius": -0.1}, "E530 ball_radius"),
     ({"radii": (4.0, -1.0, 2.0, 1.0)}, "E530 radii"),
     ({"radii": 4.0}, "E530 radii"),

@@ -73,10 +73,10 @@ def test_a_falling_ball_is_reported(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--k1", "nan"], "E530 k1 of the ball maze is nan"),
+        (["--k1", "nan"], "E530 k1 = nan is invalid for the ball maze"),
         (["--t-end", "-3"], "E301"),
         (["--maze", "nowhere.json"], "E401"),
-        (["gains", "--points", "1"], "E533 points of the gain map is 1"),
+        (["gains", "--points", "1"], "E533 points = 1 is invalid for the gain map"),
         (["gains", "--spread", "0.5"], "E533 spread"),
     ],
 )

@@ -254,7 +254,7 @@ def test_tyres(slip) -> None:
 
 @checks("motion.relaxing_tyre")
 def test_tyre_relaxes_over_a_length() -> None:
-    """After a step of the slip velocity, s = v / u (1 - exp(-u t / sigma))."""
+    """After a step in the slip velocity, s = v / u (1 - exp(-u t / sigma))."""
     graph, junction = Graph("pulled"), J1("v", domain="translation")
     graph.connect(Sf("drive", 0.4), junction).between(None, junction, m.relaxing_tyre("t", speed=-25.0, sigma=0.5))
     slip = 0.4 / 25 * (1 - np.exp(-1.0))

@@ -98,7 +98,7 @@ def test_a_bad_field_is_refused_with_its_place(tmp_path: Path, capsys, changes: 
 
 
 def test_a_record_of_a_program_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"E480 mass of the pendulum is 0\n  it must be more than 0 kg\n"):
+    with pytest.raises(ModelError, match=r"E480 mass = 0 is invalid for the pendulum\n  it must be more than 0 kg\n"):
         Pendulum(0, 40.0, start=(0.3, 0.0))
 
 

@@ -134,7 +134,7 @@ class Letters:
         return replace(letter, owner=self.number(letter.owner)) if self.inside and letter.owner else letter
 
     def number(self, number: str) -> str:
-        """Return the number of a part, with the letters that stand for it."""
+        """Return the number of a part, with letters instead of the indices of equal parts."""
         for branch in self.inside:
             prefix = branch.members[0].number
             ends = number.split(ARROW)
