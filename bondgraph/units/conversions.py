@@ -91,8 +91,9 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
 def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
     """Return the unit of each entry of an array of this shape; None if the unit does not match the shape.
 
-    Commas separate the units of components or of blocks of equal length, semicolons those of rows. Two units of a pose belong to
-    its quaternion and position (7,), or to its rotation and position (4, 4), whose constant last row has none.
+    Commas separate the units of components or of blocks of equal length, semicolons those of rows. Two units of seven
+    components are those of a quaternion and a position. Two units of a matrix (4, 4), the first of them "1", are those of the
+    rotation and the position of a pose; its constant last row has no unit.
     """
     rows = [[part.strip() for part in row.split(",")] for row in unit.split(";")]
     count = len(rows[0])
@@ -102,7 +103,7 @@ def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
         return np.full(shape, rows[0][0], dtype=object)
     if len(rows) == 1 and count == 2 and shape == (7,):
         return np.repeat(np.array(rows[0], dtype=object), (4, 3))
-    if len(rows) == 1 and count == 2 and shape == (4, 4):
+    if len(rows) == 1 and count == 2 and shape == (4, 4) and rows[0][0] == "1":
         table = np.full(shape, "", dtype=object)
         table[:3, :3], table[:3, 3] = rows[0]
         return table
