@@ -23,7 +23,7 @@ from bondgraph.signals.arguments import (
     result_of,
     start_values,
 )
-from screws.calls import misfit
+from screws.calls import signature_mismatch
 
 
 @spelled_out
@@ -163,7 +163,7 @@ def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Un
         why = f"given: {time!r}; a delay that changes in a run is not supported"
         raise refusal("E184", f'delay "{name}" needs a number as its time', "time=0.1", about=name, why=why)
     need_positive("delay", name, time=time)
-    if callable(initial) and (why := misfit(initial, 0.0)):
+    if callable(initial) and (why := signature_mismatch(initial, 0.0)):
         raise refused("initial", initial, f"a function of the time: {why}", "initial=lambda t: 0.0", name)
     start = 0.0 if initial is None or callable(initial) else start_values(initial, None)
     block = Block(

@@ -21,7 +21,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
-from screws.calls import misfit
+from screws.calls import signature_mismatch
 
 METADATA_KEY = "screwbond"
 
@@ -322,7 +322,7 @@ def sink_for(target: object) -> Sink:
     if isinstance(target, Sink):
         return target
     if callable(target):
-        if why := misfit(target, np.empty(0), {}):
+        if why := signature_mismatch(target, np.empty(0), {}):
             details = (f"it is called with times and values by name: {why}",)
             raise RunError(
                 Problem("E348", "the function cannot be a sink", details, (caller_place(),), ("lambda t, values: ...",))
