@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from bondgraph.elements import J0, J1
 from bondgraph.errors import refusal
 from bondgraph.graph.draft import Draft
+from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.laws import Junction, Source
 
@@ -61,7 +62,7 @@ def _through(parts: Sequence[Node]) -> list[PortRef]:
     if not isinstance(part, (Element, Draft)):
         return []
     names = [port.name for port in part.ports] if isinstance(part, Element) else list(part.ports)
-    return [PortRef(part, name) for name in names if name != "heat"]
+    return [PortRef(part, name) for name in names if name != HEAT_PORT]
 
 
 def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:

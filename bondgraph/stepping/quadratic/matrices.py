@@ -391,7 +391,7 @@ class _Buffer:
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:
-        """Return the outputs of the routine, and their indices in the buffer, which are None for the whole buffer."""
+        """Return the outputs of the routine and their indices in the buffer; the indices are None if the outputs fill it."""
         if self.size <= _DENSE:
             return [self._scalars.get(index, 0.0) for index in range(self.size)], None
         return list(self._scalars.values()), np.array(list(self._scalars), dtype=np.intp)

@@ -9,17 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from bondgraph.export.paper.markup.content import (
-    Block,
-    Equations,
-    Figure,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-    write_markup,
-)
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, markup
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
@@ -133,7 +123,7 @@ def _table(table: TableBlock) -> str:
 
 
 def _words(words: Words) -> str:
-    return write_markup(words, lambda latex: f"${breakable(latex)}$", lambda text: rf"\code{{{_named(text)}}}", _spoken)
+    return markup(words, lambda latex: f"${breakable(latex)}$", lambda text: rf"\code{{{_named(text)}}}", _spoken)
 
 
 def _spoken(words: str) -> str:

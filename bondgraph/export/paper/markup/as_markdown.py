@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from bondgraph.export.paper.markup.content import (
-    Block,
-    Equations,
-    Figure,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-    write_markup,
-)
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, markup
 
 
 def as_markdown(paper: Paper) -> str:
@@ -51,7 +41,7 @@ def _cell(words: Words) -> str:
 
 
 def _words(words: Words) -> str:
-    return write_markup(words, lambda latex: f"${latex}$", lambda text: f"`{text}`", _plain)
+    return markup(words, lambda latex: f"${latex}$", lambda text: f"`{text}`", _plain)
 
 
 def _plain(words: str) -> str:

@@ -13,17 +13,7 @@ from pathlib import Path
 
 from bondgraph.errors import ModelError, refusal
 from bondgraph.export.paper.markup.as_latex import MAX_SCALE, PAGE_WIDTH
-from bondgraph.export.paper.markup.content import (
-    Block,
-    Equations,
-    Figure,
-    Paper,
-    Paragraph,
-    Section,
-    TableBlock,
-    Words,
-    write_markup,
-)
+from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, markup
 
 _WORDS = re.findall(
     r"(\w+) (\S+)",
@@ -374,7 +364,7 @@ def _formula(latex: str) -> str:
 
 
 def _words(words: Words) -> str:
-    text = write_markup(words, _formula, lambda name: f"#raw({quoted(name)})", _plain)
+    text = markup(words, _formula, lambda name: f"#raw({quoted(name)})", _plain)
     return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text directly after a name is not an argument
 
 

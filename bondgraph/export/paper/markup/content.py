@@ -36,7 +36,7 @@ def join_words(sign: str, parts: Iterable[Words]) -> Words:
     return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
-def write_markup(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
+def markup(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
     """Return text in a markup, given functions that write formulas (as LaTeX), names in the program, and plain text."""
     return "".join(
         math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
