@@ -58,7 +58,6 @@ class Startable(Protocol):
 
 
 def start_values_of(initial: Any) -> Any:
-    """Return the start values of an operating point or a similar object, and any other argument unchanged."""
     if initial is None or isinstance(initial, (dict, StartValues)):
         return initial
     return initial.start if isinstance(initial, Startable) else initial

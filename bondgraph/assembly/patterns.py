@@ -91,7 +91,6 @@ class Patterns:
     custom: frozenset[type[laws.Law]]
     patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
     shared: dict[int, Hashable] = field(default_factory=dict)
-    """Key of each law, by its identity."""
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -105,7 +104,6 @@ class Patterns:
             self.kinds[bond.name] = 2 * kinds.setdefault(kind, len(kinds))
 
     def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
-        """Add the element at a path to the draft, from its pattern if an identical element was written before."""
         bonds = self.model.bonds_at(path)
         key = self.key(path, element, bonds)
         if key is None or key not in self.patterns:

@@ -29,7 +29,6 @@ from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Write the statements of a storage: the input determines the rate of the state, and the state the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)

@@ -48,7 +48,8 @@ def has_ring(strokes: Strokes) -> bool:
 @dataclass(frozen=True)
 class Ring:
     """Elements that set interdependent values around a ring, in the order of the model; and a sum of these values, with signs,
-    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1."""
+    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1, or if an
+    algebraic loop contributes to it."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
@@ -128,7 +129,6 @@ def _computing(strokes: Strokes, variable: int) -> str:
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]
-"""Variable with its ratios."""
 
 
 def _expanded(

@@ -39,7 +39,6 @@ contribute."""
 TRIALS = 3
 """Maximum number of points with a finite energy to try."""
 AGREEMENT = 1e-6
-"""Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
 PairValues = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]

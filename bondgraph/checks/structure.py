@@ -14,7 +14,6 @@ from bondgraph.model.model import Model
 
 
 def check_parts(model: Model) -> Iterator[Problem]:
-    """Check that a model has elements (E152)."""
     if not model.elements:
         cures = ("graph.connect(tail, head) or graph.add(part)",)
         yield Problem("E152", f'graph "{model.name}" has no elements', places=(caller_place(),), cures=cures)
@@ -108,7 +107,6 @@ def check_automata(model: Model) -> Iterator[Problem]:
 
 
 def check_resets(model: Model) -> Iterator[Problem]:
-    """Check that resets change only states (E120)."""
     if not model.automata:
         return
     states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}

@@ -45,7 +45,6 @@ VELOCITY_RTOL = 1e-6
 pass."""
 
 RANK_RTOL = 1e-9
-"""Singular values below this fraction of the largest count as zero: redundant constraints."""
 
 MAX_NEWTON_STEPS = 20
 """Maximum number of Newton iterations for velocities if the inertia is not constant."""
@@ -57,9 +56,7 @@ class Motion:
 
     flows: Values
     energy: Values
-    """Energy of each storage, J."""
     sizes: np.ndarray
-    """Nominal sizes of the states, (n,)."""
     moving: np.ndarray
     """Indices of the states that an impulse of these constraints moves."""
 
@@ -297,7 +294,8 @@ def _moved_states(model: Model, system: System) -> np.ndarray:
 
 
 def unconstrained(model: str, system: System, keep: Keep) -> dict[str, Any]:
-    """Return the new values of states in `keep` if no constraint is active; raise E122 for other values, and unknown names."""
+    """Return the new values of states in `keep` if no constraint is active; raise E122 for new values of other quantities, and
+    for unknown names."""
     targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
     for name, target in targets.items():
         root = system.resolve(name)

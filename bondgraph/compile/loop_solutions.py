@@ -71,7 +71,6 @@ def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
 
 
 def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
-    """Return residuals and Newton steps of one unknown, (2, rows)."""
     return np.concatenate(evaluate(at[:, None]), axis=1).T
 
 

@@ -197,9 +197,7 @@ def compiled_form(model: Compilable, caller: str, *, progress: bool = True) -> C
 
 
 _WITH_DELAYS = ("simulate", "sweep", "explain")
-"""Functions that take models with delays."""
 _WITH_LIBRARIES = ("simulate", "sweep")
-"""Functions that take blocks with libraries."""
 
 
 def _without_law(model: Model) -> list[Problem]:

@@ -281,7 +281,6 @@ def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarr
 def contradicting_friction(
     model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
 ) -> list[Problem]:
-    """Report dry friction whose start mode contradicts its motion (E214)."""
     problems = []
     for path, slip in sliding.items():
         states = system.modes[f"{path}.mode"][0]

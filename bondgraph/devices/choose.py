@@ -46,7 +46,6 @@ def device_of(argument: Any, runs: int) -> Device | None:
 
 
 def check_device(argument: Any) -> None:
-    """Raise `RunError` E286 unless `device=` is a known name or None."""
     if argument is None or argument == AUTO:
         return
     if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:
@@ -56,7 +55,6 @@ def check_device(argument: Any) -> None:
 
 
 def forget(device: Device) -> None:
-    """Forget a GPU that is lost, so that the next run opens it again."""
     with _lock:
         for name in [name for name, opened in _opened.items() if opened is device]:
             del _opened[name]

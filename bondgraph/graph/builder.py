@@ -67,7 +67,6 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {plural(len(self.parts), "part")})'
 
     def __str__(self) -> str:
-        """Return the repr and a line for each element, up to `MAX_SHOWN`, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
@@ -149,7 +148,9 @@ class Graph(Draft):
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
         Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
         `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`. A
-        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, nodes of any type.
+        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, which may be of any
+        type, but not ground.
+
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -324,7 +325,6 @@ class Graph(Draft):
         return self
 
     def _check_unique(self, what: str, name: str, existing: Mapping[str, Any]) -> None:
-        """Record the problem E101 if the name is taken."""
         if name in existing:
             first = existing[name].place if isinstance(existing[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
@@ -412,7 +412,6 @@ def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
 
 
 def _nested(graph: Graph) -> Iterator[Graph]:
-    """Yield a graph and all graphs nested in it, at any depth."""
     waiting = [graph]
     while waiting:
         yield (inner := waiting.pop())
@@ -452,5 +451,4 @@ def _no_part(part: object, graph: Graph) -> ModelError:
 
 
 def subgraphs(graph: Graph) -> Mapping[str, Graph]:
-    """Return the graphs directly inside a graph."""
     return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

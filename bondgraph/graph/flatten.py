@@ -62,7 +62,6 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 
 
 def described_parts(graph: Draft) -> Iterator[str]:
-    """Yield a line for each element of a graph, with the domains and units that its bonds imply."""
     model, _ = flatten(graph)
     for path in model.elements:
         yield _described(model, path)

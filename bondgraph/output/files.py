@@ -103,7 +103,6 @@ class _Discard(Exception): ...
 
 
 def write_error(path: Path, why: str) -> FileError:
-    """Return E414 for a file."""
     return FileError(Problem("E414", f"cannot write {printable_path(path)}", (why,), (), ("another path",)))
 
 
@@ -142,7 +141,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def delete_abandoned(parent: Path) -> None:
-    """Delete unfinished folders whose processes have ended."""
+    """Delete unfinished folders whose processes have ended; without file locks, those older than a day."""
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{UNFINISHED}*"):
             if folder.is_symlink() or not folder.is_dir():

@@ -62,7 +62,6 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "01234567
 _LONGEST, _LARGEST = 200, 10_000
 """Maximum number of characters of a unit string, and maximum length, in bits, of the numbers of a unit."""
 _SHOWN = 3
-"""Maximum number of units in a message that are similar to an unknown unit."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
@@ -116,7 +115,6 @@ class _Product:
 
 
 def _raised(ratio: Fraction, power: Fraction) -> Fraction:
-    """Return a power of a ratio, exact if it is rational."""
     if power.denominator == 1:
         return ratio**power.numerator
     root = Fraction(*(round(part ** (1 / power.denominator)) for part in ratio.as_integer_ratio()))
