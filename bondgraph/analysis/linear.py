@@ -229,7 +229,7 @@ class Linear:
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}
         loop = part.to_control()
         with styled():
@@ -243,7 +243,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nyquist curve of a loop and the point -1 with python-control; return Matplotlib axes, (1,). Names and errors
         are those of `bode`."""
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "real part", "imaginary part")
@@ -253,7 +253,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nichols chart of a loop, gain in dB against phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors are those of `bode`."""
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
@@ -386,7 +386,7 @@ def _frequencies(name: str, omega: Any) -> np.ndarray:
     return numbers
 
 
-def _plotted(name: str, omega: Any) -> Any:
+def _positive_frequencies(name: str, omega: Any) -> Any:
     if omega is not None and not np.all(_frequencies(name, omega) > 0.0):
         raise refused("omega", omega, "positive angular frequencies, rad/s", "omega=[0.1, 1.0, 10.0]", name)
     return omega

@@ -90,7 +90,7 @@ class Patterns:
     causality: Causality
     custom: frozenset[type[laws.Law]]
     patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
-    shared: dict[int, Hashable] = field(default_factory=dict)
+    law_keys: dict[int, Hashable] = field(default_factory=dict)
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -121,13 +121,13 @@ class Patterns:
         element can share them."""
         if path in self.causality.ties:
             return None
-        law = self.shared.get(id(element.law))
+        law = self.law_keys.get(id(element.law))
         if law is None:
             law = self._law(path, element.law)
             if law is None:
                 return None
             if not isinstance(element.law, laws.Storage):
-                self.shared[id(element.law)] = law
+                self.law_keys[id(element.law)] = law
         parameters: list[Hashable] = []
         for name, parameter in element.parameters.items():
             value = parameter.value

@@ -191,7 +191,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 
 
 def setters(
-    model: Model, strokes: Strokes, denied: Sequence[str], free: str, others_with: Callable[[int, bool], int | None]
+    model: Model, strokes: Strokes, denied: Sequence[str], free: str, denied_count: Callable[[int, bool], int | None]
 ) -> dict[str, list[int]]:
     """Return, for each switched junction, the bonds that set its common variable in equally good causalities, the chosen bond
     first.
@@ -201,7 +201,7 @@ def setters(
     strokes : all strokes, already decided; changed in place.
     denied : elements without their preferred causality.
     free : cause of a stroke that no element required.
-    others_with : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
+    denied_count : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
     """
     switched = []
     for path, element in model.elements.items():
@@ -212,7 +212,7 @@ def setters(
             switched.append((path, law.type == 0, node.strong, tuple(node.bonds) if open_ else ()))
     bonds_of = {}
     for path, zero, strong, bonds in switched:
-        counts = {i: others_with(i, zero == at_head) for i, at_head in bonds if i != strong}
+        counts = {i: denied_count(i, zero == at_head) for i, at_head in bonds if i != strong}
         bonds_of[path] = [strong, *(i for i, count in counts.items() if count is not None and count <= len(denied))]
     return bonds_of
 
@@ -355,7 +355,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         path, fixed, (forced_by, chosen, denied) = again
         tied[path] = ring
 
-    def others_with(bond: int, into_head: bool) -> int | None:
+    def denied_count(bond: int, into_head: bool) -> int | None:
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -369,7 +369,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
     forced_by |= {path: tuple(other for other in ring.elements if other != path) for path, ring in tied.items()}
     ties = dict(filter(None, (tie_of(model, strokes, path, ring) for path, ring in tied.items())))
     causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative}, ties)
-    return causality, setters(model, strokes, denied, FREE, others_with)
+    return causality, setters(model, strokes, denied, FREE, denied_count)
 
 
 _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]

@@ -137,7 +137,7 @@ def _with(arguments: list[Any], place: int, value: Any) -> list[Any]:
     return [*arguments[:place], value, *arguments[place + 1 :]]
 
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -353,8 +353,8 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
     all_names = list(names)
     near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], all_names, most=2)]
-    shown = ", ".join(all_names[:_MOST_LISTED]) + (
-        f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
+    shown = ", ".join(all_names[:_MAX_LISTED]) + (
+        f" and {len(all_names) - _MAX_LISTED} more" if len(all_names) > _MAX_LISTED else ""
     )
     return refusal(
         code, title, *(near or ("a name from this list",) * bool(all_names)), about=model.name, why=f"known: {shown}", places=()

@@ -11,9 +11,9 @@ from bondgraph.devices.device import ON_THE_CPU, Device
 from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
-LEAST_RUNS = 2_000
+MIN_RUNS = 2_000
 """Minimum number of runs for which "auto" uses a GPU; fewer runs do not occupy the whole GPU."""
-MOST_SINGLE_TO_DOUBLE = 4
+MAX_SINGLE_TO_DOUBLE = 4
 """Largest ratio of single to double precision speed of a GPU that "auto" uses; consumer GPUs have a ratio of 64."""
 
 
@@ -42,7 +42,7 @@ def device_of(argument: Any, runs: int) -> Device | None:
         return None
     if argument != AUTO:
         return _device(*_parts(argument))
-    return _suitable() if runs >= LEAST_RUNS else None
+    return _suitable() if runs >= MIN_RUNS else None
 
 
 def check_device(argument: Any) -> None:
@@ -82,7 +82,7 @@ def _suitable() -> Device | None:
                 device = _device(kind, number)
             except (ExtraError, RunError):
                 break
-            if device.facts.single_to_double <= MOST_SINGLE_TO_DOUBLE:
+            if device.facts.single_to_double <= MAX_SINGLE_TO_DOUBLE:
                 return device
             number += 1
     return None

@@ -14,7 +14,7 @@ from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal, unknown_name
 from bondgraph.graph.branches import Node, branch, joined, junction_name
-from bondgraph.graph.changes import cut, remove_part, replace_part
+from bondgraph.graph.changes import remove_bond, remove_part, replace_part
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import described_part, described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of, need_text
@@ -224,7 +224,7 @@ class Graph(Draft):
         Raises `ModelError` E100 for anything but parts and ports, E138 if they have no bond, or several.
         """
         self._need_parts(*(end for end in (tail, head) if not isinstance(end, str)))
-        raise_if_any(self.name, cut(self, tail, head))
+        raise_if_any(self.name, remove_bond(self, tail, head))
         return self
 
     def replace(self, name: str, part: Element | Graph) -> Graph:

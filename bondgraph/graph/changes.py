@@ -49,7 +49,7 @@ def remove_part(graph: Draft, name: str, part: Contents | None = None) -> list[P
     return []
 
 
-def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
+def remove_bond(graph: Draft, tail: Any, head: Any) -> list[Problem]:
     ends = []
     for end in (tail, head):
         part: Any = graph.parts.get(end) if isinstance(end, str) else end.owner if isinstance(end, PortRef) else end

@@ -189,7 +189,7 @@ class _Parser:
             near = similar_names(name, sorted(SYMBOLS, key=lambda each: (len(each), each)), most=_SHOWN)
             why = f"there is no unit {name!r}" + (f"; similar names: {', '.join(near)}" if near else "")
             below = "/" in self.text[: self.text.index(name)]
-            factors = (f"({each})" if below and " " in each else each for each in _apart(name))
+            factors = (f"({each})" if below and " " in each else each for each in _likely_spellings(name))
             cures = tuple(f'"{self.text.replace(name, each)}"' for each in factors)
             self.fault = self.fault or Unreadable(name, why, (*cures, *Unreadable.cures))
             return _Product(Fraction(1), Fraction(0), {})
@@ -217,10 +217,10 @@ class _Parser:
         self.fault = Unreadable(self.text, "it is ambiguous: the factors after the slash may divide or multiply", cures)
 
 
-def _apart(name: str) -> list[str]:
-    """Return the ways to split a name into two symbols: "kgm" probably means "kg m".
+def _likely_spellings(name: str) -> list[str]:
+    """Return likely spellings of a name: two symbols, "kg m" for "kgm", or a singular.
 
-    >>> _apart("kgm"), _apart("gcm"), _apart("turns"), _apart("kgg")
+    >>> _likely_spellings("kgm"), _likely_spellings("gcm"), _likely_spellings("turns"), _likely_spellings("kgg")
     (['kg m'], ['g cm'], ['turn'], [])
     """
     if len(name) > 3 and name.endswith("s") and name[:-1] in SYMBOLS:  # a plural
