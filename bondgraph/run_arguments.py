@@ -1,7 +1,4 @@
-"""Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
-
-`RunSettings` has the type, default and meaning of each keyword; `spelled_settings` writes them into signatures and docstrings.
-"""
+"""Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings."""
 
 from __future__ import annotations
 

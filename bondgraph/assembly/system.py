@@ -1,7 +1,4 @@
-"""System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values.
-
-It also evaluates a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars.
-"""
+"""System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values."""
 
 from __future__ import annotations
 

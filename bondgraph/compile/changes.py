@@ -323,8 +323,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity for a value with a unit; "" for bare numbers, so that large models need not name all
-    values."""
+    """Return the unit of a quantity, or "" if the value is a bare number: then large models need not list all names."""
     return system.values[root].unit if isinstance(value, Parameter) else ""
 
 
@@ -364,8 +363,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): the parameters whose former value (or
-    another value, if none was changed) makes it finite.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): those of which the former value (or, if
+    none was changed, another value) makes it finite, or else all changed parameters.
 
     Parameters
     ----------

@@ -164,8 +164,8 @@ MAX_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldConstraints:
-    """Constraints that are active in some modes: indices (k,) of their flows, slices of these by the path of the
-    constraint, and indices of the states that their impulses move."""
+    """Constraints that are active in given modes: indices (k,) of their flows, slices of these by the path of the constraint, and
+    indices of the states that their impulses move."""
 
     flow_indices: np.ndarray
     slices: Mapping[str, slice]
@@ -222,7 +222,7 @@ def contradicting_closures(
 
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """Return a function that maps a name to its value, in rows, as a function of states (k, n)."""
+    """Return a function from the name of a quantity to its `Values`."""
     outputs = program.outputs
     assert outputs is not None
 

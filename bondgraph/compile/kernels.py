@@ -122,8 +122,8 @@ def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
 
 
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
-    """Return, for each routine or each case of a routine with alternatives, the steps after fusion of the machine code
-    (`kernels_of`) that a run calls."""
+    """Return the steps, after fusion, of the machine code that a run calls: for each routine, or each case of a routine with
+    alternatives."""
     steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
     return {name: listing for module in steps for name, listing in module.items()}
 

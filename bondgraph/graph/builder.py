@@ -299,7 +299,7 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from other start values with a function of floats, before every run."""
+        """Compute start values with a function of other start values and parameters, which are floats or arrays."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 
@@ -419,7 +419,7 @@ def _nested(graph: Graph) -> Iterator[Graph]:
 
 
 def _own_port(graph: Graph, name: str) -> ModelError:
-    title = f'"{graph.name}" cannot connect its own port "{name}": `port` serves the graph around it'
+    title = f'"{graph.name}" cannot connect its own port "{name}": only the enclosing graph can'
     cure = f'graph["{name}"], the part of this name' if name in graph else "the element behind the port"
     return refusal("E114", title, cure, about=graph.name)
 

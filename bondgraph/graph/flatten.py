@@ -1,7 +1,4 @@
-"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it.
-
-Names become paths and signal references become full names; `joining` creates the bonds.
-"""
+"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it."""
 
 from __future__ import annotations
 

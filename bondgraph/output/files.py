@@ -231,10 +231,9 @@ def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: It
 
 @contextlib.contextmanager
 def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
-    """Yield a temporary folder of the same name; at the end of the block it replaces the folder at `path`, if that contains a
-    file named `mark` (other folders are left alone).
+    """Yield a temporary path of the same name, where the block creates a folder; then this replaces the folder at `path`.
 
-    Raises `FileError` (E414) if it cannot be written.
+    Raises `FileError` (E414) if `path` exists without a file named `mark` in it, or cannot be written.
     """
     target = Path(path)
     try:

@@ -72,8 +72,8 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink that creates the file or folder at a path when the run has ended; functions raise `FileError` E414 if the system
-    cannot write."""
+    """Sink that creates the file or folder at a path when the run has ended; methods raise `FileError` E414 if the system cannot
+    write."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path

@@ -36,13 +36,13 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Unit whose dimension differs from the expected dimension.
+    """Unit that cannot be converted to the expected unit.
 
     Parameters
     ----------
     declared, expected : units.
     why : what prevents the conversion.
-    cures : units with the expected dimension.
+    cures : units to use instead.
     """
 
     declared: str
@@ -57,8 +57,8 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     Without an expected unit ("") the numbers are converted to SI. Units are strings; commas separate units of components, and
     semicolons separate rows. `bases` are symbols of the user's own domains, each a base unit.
 
-    Returns `Unreadable` for a string that is not a unit, and `Mismatch` for another dimension or for components that do not match
-    the shape.
+    Returns `Unreadable` for anything but a unit, and `Mismatch` for a unit that cannot be converted, or components that do not
+    match the shape.
     """
     if not declared or declared == expected:
         return None
