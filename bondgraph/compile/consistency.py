@@ -299,9 +299,9 @@ def unconstrained(model: str, system: System, keep: Keep) -> dict[str, Any]:
     targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
     for name, target in targets.items():
         root = system.resolve(name)
-        of_name = [state for state in system.places if state == root or state.startswith(f"{root}.")]
-        if not of_name and (target is not None or root not in system.values):
-            title = f'"{name}" is not a state or part, and no constraint is active that could change the states'
+        is_part = any(state.startswith(f"{root}.") for state in system.places)
+        if root not in system.places and (target is not None or not (is_part or root in system.values)):
+            title = f'"{name}" is not a state, and no constraint is active that could change the states'
             raise refusal("E122", title, 'initial={"mass.flow": 1.0}', about=model, why=f"states: {', '.join(system.places)}")
     return {name: target for name, target in targets.items() if target is not None}
 

@@ -159,7 +159,8 @@ class NpzSink(_FileSink):
     """NumPy archive: `np.load("run.npz")["rotor.flow"]` has the samples of a quantity (k, *shape), `["t"]` their times, and
     `json.loads(str(np.load("run.npz")["screwbond"]))` the model, the units, and the reason why a run is not ok.
 
-    During the run, each quantity is written to its own file next to the future archive.
+    During the run, each quantity is written to its own temporary file.
+
     """
 
     def _begin(self, model: str) -> None:
