@@ -58,7 +58,6 @@ class _Solver:
 
 
 def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """Return a solver of J dz = -r: sparse LU if J is sparse, square and regular, else singular value decomposition."""
     rows, columns = jacobian.shape
     none = np.zeros((columns, 0))
     if hasattr(jacobian, "toarray") and rows == columns:

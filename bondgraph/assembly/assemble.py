@@ -150,7 +150,6 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
 
 
 def reaction(draft: Assembly, path: str, element: Element) -> None:
-    """Write the rate v of a reaction, the flows of both bonds with the signs of their arrows, and the power (e1 - e2) v."""
     law = element.law_as(Reaction)
     one, two = draft.model.bonds_by_port(path)
     through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))

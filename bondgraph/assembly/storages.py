@@ -123,7 +123,6 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write the statements of an IC in derivative causality: other elements set the flow; the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

@@ -22,8 +22,6 @@ SELECTING = ("absolute", "floor", "minimum", "maximum")
 
 
 class UnitRecord(Protocol):
-    """Record of equations between units."""
-
     def node(self) -> UnitScalar:
         """Return a scalar with a new unknown unit."""
 

@@ -408,8 +408,6 @@ def _complete(model: Model, strokes: Strokes, preferences: list[tuple[int, bool,
 
 @dataclass
 class _Choice:
-    """A stroke chosen for a preference, and the length of the trail before it."""
-
     preference: int
     mark: int
     other: bool = False

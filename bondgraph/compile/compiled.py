@@ -212,8 +212,9 @@ class Compiled(Frozen):
             states below it); or new values, {"hinge.rate": 2.0}. All other states change as little as possible, measured by
             kinetic energy, as if by an impulse of the constraints.
 
-        Returns `initial`, and, if constraints are active, all states that an impulse can move. Raises `ModelError` as `initial`
-        does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
+        Returns `initial` with, if constraints are active, all states that an impulse can move, else the new values of states in
+        `keep`. Raises `ModelError` as `initial` does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
+
         """
         x, m, p = self.starting_point(initial, parameters, t_start)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))

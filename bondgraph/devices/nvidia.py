@@ -147,8 +147,8 @@ def _no_gpu(title: str, why: str) -> RunError:
 
 
 def _driver() -> Any:
-    require_package("a run on an NVIDIA GPU", "cuda")
-    require_package("a run on an NVIDIA GPU", "cuda.bindings")
+    require_package("a connection to an NVIDIA GPU", "cuda")
+    require_package("a connection to an NVIDIA GPU", "cuda.bindings")
     try:
         from cuda.bindings import driver
     except ImportError as error:

@@ -182,7 +182,6 @@ def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Auto
 
 
 def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
-    """Return the direction that a flow takes just after it leaves zero."""
     return direction([f + r * _FIRST / alpha1 for f, r in zip(flow, rate, strict=True)], heading)
 
 
