@@ -221,8 +221,9 @@ class PreparedRun:
             return p, *start
         changes, begins = ([{key: values[k] for key, values in each.items()} for k in range(runs)] for each in (varied, starts))
         if start is None:
-            alone = [compiled.initial(begin, change) for change, begin in zip(changes, begins, strict=True)]
-            start = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
+            t, pairs = self.program.settings.t_start, zip(changes, begins, strict=True)
+            alone = [compiled.starting_point(begin, change, t) for change, begin in pairs]
+            start = np.array([x for x, _, _ in alone]), np.array([m for _, m, _ in alone])
         return (np.array([compiled.parameters(change) for change in changes]) if p is None else p), *start
 
     def prechecked_starts(

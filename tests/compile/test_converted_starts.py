@@ -34,6 +34,8 @@ def test_start_values_hold_at_the_time_of_the_start():
     in_series, alone = (loop(supply, C("c", capacitance=1.0), *more).compile() for more in ([R("r", 1.0)], []))
     run = in_series.simulate(3.0, t_start=2.0, initial={"r.effort": 0.5}, progress=False)
     assert run["r.effort"][0] == pytest.approx(0.5) and run["c.q"][0] == pytest.approx(-3.5)
+    _, x, _ = in_series.prepare_run(3.0, t_start=2.0).start_values_many({}, {"r.effort": [0.5]})
+    assert in_series.linearise(t=2.0, initial={"r.effort": 0.5}).point.x == x[0] == pytest.approx(-3.5)
     assert alone.simulate(3.0, t_start=2.0, initial={"c.q": -3.0}, progress=False).ok
     assert alone.consistent({"c.q": -3.0}, t_start=2.0) == {"c.q": -3.0}
     rubbing = loop(Sf("belt", lambda t: 1.0 - t, signals="time"), Friction("rub", 2.0)).compile()
