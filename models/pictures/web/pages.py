@@ -29,10 +29,10 @@ from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRo
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
-from bondgraph.model.laws import Junction, SignalBlock, Storing
+from bondgraph.model.laws import Junction, Resistor, SignalBlock, Source, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
-from bondgraph.output.plot_style import INK
+from bondgraph.output.plot_style import FLAT, INK
 from bondgraph.render.diagram import diagram
 from bondgraph.run.program import Slot
 from bondgraph.run.program.bonds import BondValues
@@ -192,24 +192,36 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else numbers from signal blocks, such
-    as amounts. Quantities that are only rounding noise beside other quantities of the same unit come last."""
+    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else signals that no element reads,
+    else efforts of resistors and sources. Quantities that are only rounding noise beside other quantities of the same unit come
+    last."""
     model, layout = result.program.model, result.program.layout
-    if model is None:
-        names = [name for name in layout.names("x") if not layout[name].shape]
-    else:
-        stores = ((path, element.law) for path, element in model.elements.items())
-        names = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
-    names = [name for name in names if name in result and layout[name].size <= 3]
-    if not names and model is not None:
-        blocks = {path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)}
-        names = [name for name in layout.names("out") if name.rpartition(".")[0] in blocks and not layout[name].shape]
+    kinds = _model_quantities(model) if model is not None else (list(layout.names("x")),)
+    choices = ([name for name in names if name in result and layout[name].size <= 3] for names in kinds)
+    names = next(filter(None, choices), [])
     sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
     units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
     largest: dict[str, float] = {}
     for unit, name in units:
         largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
     return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
+
+
+def _model_quantities(model: Model) -> tuple[list[str], ...]:
+    """Return the outputs of storages; the signals that no element reads; and the efforts of resistors and sources. Signals and
+    efforts inside parts are omitted."""
+    stored = [f"{path}.{each.law.gives}" for path, each in model.elements.items() if isinstance(each.law, Storing)]
+    laws = {path: element.law for path, element in model.elements.items() if "." not in path}
+    read = {name for element in model.elements.values() for name in element.signals}
+    outputs = {
+        path: [name for name in law.signals(()) if name not in (*law.updates.values(), *law.rates.values())]
+        for path, law in laws.items()
+        if isinstance(law, SignalBlock)
+    }
+    # A block such as an average also has inner states; its output is y.
+    signals = [f"{path}.{name}" for path, names in outputs.items() for name in (["y"] if "y" in names else names)]
+    ports = [f"{path}.effort" for path, law in laws.items() if isinstance(law, Resistor | Source)]
+    return stored, [name for name in signals if name not in read] or signals, ports
 
 
 def first_plots(scene: Scene) -> list[str]:
@@ -437,6 +449,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "open_thickness": OPEN_THICKNESS,
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,
+        "flat": FLAT,
         **pack_scene(scene, packed),
         "plots": panels,
         **_of_result(scene, packed, first),

@@ -38,7 +38,7 @@ function drawPanel(panel) {
     let low = Infinity, high = -Infinity;
     for (const { values, least, most } of own) for (const v of plot.log ? values : [least, most]) { const y = shown(v); if (y < low) low = y; if (y > high) high = y; }
     if (!(high >= low)) { low = 0; high = 1; }
-    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-9 * size, pad = flat ? .55 * size || 1.1 : .08 * (high - low); low -= pad; high += pad;
+    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= M.flat * size, pad = flat ? .55 * size || 1.1 : .08 * (high - low); low -= pad; high += pad;
     const Y = panel.Y = v => TOP + (h - TOP - FOOT) * (high - shown(v)) / (high - low);
     for (const c of [canvas, still]) { c.width = w * s; c.height = h * s; }
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;

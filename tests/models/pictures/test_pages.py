@@ -34,7 +34,7 @@ from screwbond.models.chains import Chain, Link, chain_graph
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Page, Scene, Solid, page, scene_of
 
-from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model, simulate
+from bondgraph import GY, J1, Block, C, Graph, I, ModelError, R, Se, compile_model, simulate
 from examples.bouncing_ball import with_restitution
 from screws.joints import fixed, revolute
 from screws.poses import pose
@@ -303,6 +303,16 @@ def test_a_spring_opens_its_informative_panels() -> None:
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
     assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
+
+
+def test_without_storages_outputs_of_blocks_or_efforts_are_shown() -> None:
+    graph, loop = Graph("lamp"), J1("loop", domain="electrical")
+    graph.connect(Se("source", 12.0), loop).connect(loop, R("lamp", 4.0))
+    assert [name for _, name in data_of(page(simulate(graph, 1.0, progress=False)))["open"]] == ["source.effort", "lamp.effort"]
+    graph.add(Block("power", [("y", lambda i: 4.0 * i * i, ["i"])], inputs={"i": "lamp.flow"}))
+    filtered = ("rate", lambda u, y: u - y, ["u", "y"])
+    graph.add(Block("mean", [filtered], inputs={"u": "power.y"}, states={"y": 0.0}, rates={"y": "rate"}))
+    assert [name for _, name in data_of(page(simulate(graph, 1.0, progress=False)))["open"]] == ["mean.y"]
 
 
 def test_reactions_open_with_amounts() -> None:
