@@ -190,9 +190,9 @@ def steady_state(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> OperatingPoint:
-    """Find the steady state by Newton iteration from the start values (or `initial`), with all parameters given.
+    """Find the steady state by Newton iteration from the start values or `initial`; errors are those of `operating_point`.
 
-    It may be unstable: see `steady_state(compiled).linearise().poles()`. Errors are those of `operating_point`.
+    It may be unstable: see `steady_state(compiled).linearise().poles()`.
     """
     return operating_point(compiled_form(model, "steady_state"), initial, parameters=parameters, modes=modes)
 
@@ -240,7 +240,8 @@ def _failed(
     of_model = functools.partial(refusal, about=compiled.model.name, why=details, places=())
     if not (solution.history and solution.history[-1] <= tolerance):
         cures = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
-        return of_model("E253", "no operating point found", *cures)
+        return of_model("E253", "no operating point was found", *cures)
+
     return of_model(
         "E254",
         "the rates cannot all vanish near the guess",

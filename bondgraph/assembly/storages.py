@@ -59,8 +59,9 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write the statements for derivative causality: other elements set the output, which determines the state; its rate is the
-    input."""
+    """Write the statements for derivative causality: other elements set the output, which determines the state; the rate of the
+    state is the input."""
+
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)

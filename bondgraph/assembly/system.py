@@ -224,7 +224,7 @@ class System:
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
-    """Name under which each alias is computed."""
+    """Name under which the value of each alias is computed."""
     unknowns: tuple[Unknown, ...] = ()
     """Unknowns whose residuals contain time derivatives, of dependent storages, constraints, switches and friction."""
     loops: tuple[Loop, ...] = ()

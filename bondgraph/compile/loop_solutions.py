@@ -210,7 +210,7 @@ def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.nd
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without any that equal an earlier root to within rounding error."""
+    """Return roots (count, k) without any that equal an earlier root to within `EQUAL`."""
     kept: list[np.ndarray] = []
     for root in roots:
         if not any(

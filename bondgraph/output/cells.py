@@ -12,7 +12,7 @@ import numpy as np
 from screws.errors import plural
 
 MAX_ROWS = 24
-"""Maximum number of table rows and list lines; the number of omitted entries is stated."""
+"""Number of table rows or list lines before the line "and ... more", which replaces at least two."""
 MAX_LATEX_LENGTH = 12_000
 """Maximum number of characters of LaTeX that a notebook typesets."""
 _CODE_LINES = 60

@@ -70,7 +70,9 @@ SHEET: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with Matplotlib in this style inside the block; restore the settings afterwards. Needs Matplotlib (else E416)."""
+    """Draw with Matplotlib in this style inside the block; afterwards restore all settings except the interactive mode. Raises
+    E416 without Matplotlib."""
+
     require_package("plots", "matplotlib")
     import matplotlib
 
