@@ -11,7 +11,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
-_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY, op.DIVIDE)
+_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY)
 """Instructions whose result depends linearly on one of their arguments."""
 
 

@@ -394,8 +394,6 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
             sizes[position] = sizes[node[1]] + sizes[node[2]]
         elif kind == op.MULTIPLY:
             sizes[position] = sizes[node[1]] * sizes[node[2]]
-        elif kind == op.DIVIDE:
-            sizes[position] = sizes[node[1]] / absolute(TapeScalar(tape, node[2]))
         elif kind == op.NEGATIVE:
             sizes[position] = sizes[node[1]]
         elif kind == op.WHERE:
