@@ -28,11 +28,11 @@ class Literal(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """Address of a procedure's variable, with space for `room` numbers of kind `holds`."""
+    """Address of a procedure's variable, with space for `length` numbers of kind `holds`."""
 
     name: str
     holds: str
-    room: int = 1
+    length: int = 1
     kind: str = "ptr"
 
 

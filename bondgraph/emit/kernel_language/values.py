@@ -38,7 +38,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class LocalName:
-    """A name that is set several times; `varies` is True if each lane has its own value."""
+    """A name with a variable; `varies` is True if each lane has a separate value."""
 
     type: Any
     local: Variable

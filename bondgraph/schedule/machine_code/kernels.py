@@ -348,18 +348,18 @@ def _text(schedule: Schedule, style: Style) -> str:
 
 def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
     parts: list[list[KernelLoop] | Tiled] = []
-    room = 0
+    remaining = 0
     for group in groups:
         loop, last = group.loops[0], parts[-1] if parts else None
         steps = len(loop.kind.program.steps)
         if len(group.loops) > 1:
             parts.append(group)
-        elif loop.count == 1 and isinstance(last, list) and last[0].count == 1 and steps <= room:
+        elif loop.count == 1 and isinstance(last, list) and last[0].count == 1 and steps <= remaining:
             last.append(loop)
-            room -= steps
+            remaining -= steps
         else:
             parts.append([loop])
-            room = MAX_FUNCTION_STEPS - steps
+            remaining = MAX_FUNCTION_STEPS - steps
     return parts
 
 
