@@ -80,7 +80,7 @@ def test_a_run_alone_is_the_run_of_a_lane():
     starts = np.array([[0.1 + k, 9.0, 0.1, 1.0, 0.0, 0.0, 0.0] for k in range(5)])
     ends = prepared.run_many([1.0, 2.0, 3.0], starts, [], lanes=4, threads=1)
     for k, start in enumerate(starts):
-        run = prepared.judged(start, [1.0, 2.0, 3.0], [])
+        run = prepared.checked_run(start, [1.0, 2.0, 3.0], [])
         assert np.array_equal(ends.x[k], run.x[-1]) and ends.rates[k] == run.statistics.rates
 
 
