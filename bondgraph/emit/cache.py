@@ -42,7 +42,6 @@ _bytes_before_sweep: dict[Path, float] = {}
 
 
 def directory() -> Path | None:
-    """Return the folder of the cache, or None if it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -171,7 +170,6 @@ def obstacle() -> str:
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Return the handle and name of a new temporary file, or None if other users can write to the folder."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 

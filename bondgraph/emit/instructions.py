@@ -70,8 +70,6 @@ class Primitive:
 
 
 class Applied(NamedTuple):
-    """A primitive with its operands, and the name of its result."""
-
     primitive: Primitive
     operands: tuple[Term, ...]
     result: Name | None
@@ -103,8 +101,6 @@ class Fork(NamedTuple):
 
 
 class Return(NamedTuple):
-    """The end of a procedure."""
-
     value: Term | None
 
 

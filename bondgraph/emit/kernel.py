@@ -41,7 +41,6 @@ _probe = np.zeros(1)
 if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another NumPy
 
     def address_of(array: np.ndarray) -> int:
-        """Return the address of an array's first element."""
         return int(array.ctypes.data)
 
 
@@ -253,7 +252,6 @@ class InterpretedKernel(Kernel):
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        """Raise the exception, if any, of an earlier call by machine code."""
         if self._errors:
             error, *_ = self._errors
             self._errors.clear()

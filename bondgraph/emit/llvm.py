@@ -110,8 +110,6 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
 
 
 class _Straight(NamedTuple):
-    """Straight-line program that becomes a separate function."""
-
     name: str
     program: Listing
     blocks: int

@@ -96,7 +96,6 @@ def vector_width() -> int:
 
 
 def target_machine(level: int) -> Any:
-    """Return a code generator for the target processor at optimisation level 0-3."""
     llvm = binding()
     cpu, features = processor()
     target = llvm.Target.from_default_triple()

@@ -73,7 +73,6 @@ class Procedure:
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
     def variable(self, kind: str, length: int = 1) -> Variable:
-        """Return a new variable: the address of space for `length` numbers."""
         made = Variable(f"l{next(self._numbers)}", kind, length)
         self.variables.append(made)
         return made

@@ -225,7 +225,6 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Give every value without an address a place in the workspace, and return the workspace's length."""
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
         for call in batch.calls:

@@ -39,8 +39,8 @@ class SparseJacobian:
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
     """Differentiate `outputs` with respect to `inputs`, which may be any nodes of the tape, not only its inputs.
 
-    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions and `sign` have
-    derivative zero.
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions, `sign`, `floor` and
+    `searchsorted` have derivative zero.
 
     Raises `TraceError` if outputs and inputs are on several tapes, or an input is listed twice.
     """

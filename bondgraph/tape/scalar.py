@@ -162,7 +162,7 @@ class TapeScalar:
         return TapeScalar(self.tape, self.tape.function(name, *positions))
 
     def _need_condition(self, name: str, argument: Any, position: int) -> None:
-        """Raise `TraceError` if an argument is a number, whose meaning as a condition (not zero? over one half?) is ambiguous."""
+        """Raise `TraceError` if an argument is a number: as a condition, it might mean "not zero" or "over one half"."""
         node = self.tape.nodes[position]
         folded = argument.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
         if node[0] in op.CONDITIONS or folded or isinstance(argument, (bool, np.bool_)):

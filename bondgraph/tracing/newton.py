@@ -119,7 +119,6 @@ class NewtonIteration:
     solver: Solver
     sizes: tuple[float, ...]
     weights: tuple[float, ...]
-    """Factors that bring the residuals to comparable sizes."""
 
 
 def newton_iteration(
@@ -215,7 +214,6 @@ def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequen
 def _rates_of_unknowns(
     context: TracingContext, newton: NewtonIteration, moving: Sequence[Any], rates: Sequence[Any]
 ) -> list[Any]:
-    """Return the rates of the unknowns of a loop, by implicit differentiation with the `rates` of the `moving` scalars."""
     sparse = jacobian(newton.residuals, moving)
     replaced = {a.index: b.index for a, b in zip(newton.w, newton.solution, strict=True)}
     at = substitute(context.tape, [*sparse.values, *newton.matrix.values()], replaced)

@@ -121,7 +121,6 @@ Pattern = tuple[np.ndarray, np.ndarray]
 
 
 def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
-    """Return all routines of a system by name, the system with all shapes, and the sparsity pattern of the Jacobian."""
     routines, system, differentiate = trace_for_runs(system)
     routines["jacobian"], pattern = differentiate()
     return routines, system, pattern

@@ -20,7 +20,6 @@ _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """ln 2 in two parts: thirty-three bits, and the remainder."""
 _SMALLEST_NORMAL = 2.2250738585072014e-308
-"""Smallest normal number."""
 
 
 def _of_bits(bits: int) -> float:
@@ -248,7 +247,6 @@ def power(x: float, y: float) -> float:
 
 @inline
 def with_sign_of(size: float, x: float) -> float:
-    """Return the nonnegative number `size` with the sign of x."""
     return bits_sum(size, bits_up(bits_down(x, 63), 63))
 
 
@@ -332,7 +330,6 @@ def in_quadrant(even: float, odd: float, quarter: float) -> float:
 
 
 def sine(x: float) -> float:
-    """Return the sine of an angle up to `FAR`."""
     quarter = quarter_turns(x)
     n = quarter - _MAGIC
     first, error = remainder(x, n), remainder_error(x, n)
@@ -342,7 +339,6 @@ def sine(x: float) -> float:
 
 
 def cosine(x: float) -> float:
-    """Return the cosine of an angle up to `FAR`."""
     quarter = quarter_turns(x)
     n = quarter - _MAGIC
     first, error = remainder(x, n), remainder_error(x, n)
@@ -364,7 +360,6 @@ def sine_and_cosine(x: float, out: Reals) -> None:
 
 
 def tangent(x: float) -> float:
-    """Return the tangent of an angle up to `FAR`."""
     quarter = quarter_turns(x)
     n = quarter - _MAGIC
     first, error = remainder(x, n), remainder_error(x, n)
@@ -392,7 +387,7 @@ def tangent(x: float) -> float:
 def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
     """Return the angle of the point (x + x_low, y + y_low), from 0 to pi, for nonnegative y.
 
-    Rotating the point rotation by 0, atan(1/2) or pi/4 leaves a small quotient t of the smaller to the larger coordinate.
+    Rotating the point back by 0, atan(1/2) or pi/4 leaves a small quotient t of the smaller to the larger coordinate.
     """
     size = abs(x)
     is_steep = y > size
@@ -443,7 +438,6 @@ def arctangent_of(y: float, x: float) -> float:
 
 @inline
 def cosine_of_arcsine(x: float) -> float:
-    """Return sqrt(1 - x^2)."""
     return sqrt(1.0 - x * x)
 
 

@@ -115,7 +115,6 @@ class Expressions(Emitter):
     # Tables and arrays.
 
     def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[Term, Any]:
-        """Return the index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
@@ -219,7 +218,6 @@ class Expressions(Emitter):
         return self._by_branch(test, parts)
 
     def _by_branch(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values by a branch, so that only the chosen value is evaluated."""
         kind, local = None, None
         with self.branches(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):

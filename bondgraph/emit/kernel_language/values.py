@@ -72,7 +72,6 @@ class Emitter:
         return self.write.step(wide_name(name), *map(self.spread, operands))
 
     def spread(self, result: Term) -> Term:
-        """Return a number or a condition for each lane."""
         if is_wide(result):
             return result
         if isinstance(result, Literal) and result.kind == KINDS[float]:

@@ -235,7 +235,7 @@ class PreparedProgram:
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
-        lengths are checked (E305). If machine code alone cannot execute or finish the run, `checked_run_and_end` does (slower)."""
+        lengths are checked (E305). If machine code cannot execute or finish the run, `checked_run_and_end` does (slower)."""
         try:
             lengths = x0.size, p.size, m0.size
         except AttributeError:

@@ -368,8 +368,6 @@ _ALL = "alike"
 
 
 class _Single(NamedTuple):
-    """One call of a kernel: block and offset of each argument and result."""
-
     kind: Kind
     ins: tuple[tuple[str, int], ...]
     outs: tuple[tuple[str, int], ...]
@@ -397,7 +395,6 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the LLVM IR shared by all schedules, the table of addresses, and the constants."""
     tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))

@@ -53,7 +53,6 @@ class JumpEquations:
 
     @property
     def impact(self) -> tuple[str, ...]:
-        """Constraints that collide."""
         return () if self.event is None else self.event.impact
 
     def at(self, state: Sequence[Any], scalars: Sequence[Any], mode: int | None = None) -> list[Any]:
@@ -90,7 +89,6 @@ class JumpEquations:
         return FLOW_ROUNDING * largest(terms)
 
     def integrals(self, names: Sequence[str], impulses: Sequence[Any], state: Sequence[Any]) -> list[Any]:
-        """Return integrals over the impulse of values that are linear in the unknowns."""
         totals: list[Any] = [0.0] * len(names)
         rows = [partials([self.acting.values[name]], list(self.acting.w)) for name in names]
         slopes = {(i, j): slope for i, row in enumerate(rows) for (_, j), slope in row.items()}

@@ -42,7 +42,6 @@ class RowGate:
 
     slot: int
     active: tuple[int, ...]
-    """States in which the element is active."""
     others: tuple[int, ...]
     holds: Any
     """Condition under which the element is active: a scalar of the tape, or a constant in a mode that an event sets."""
@@ -63,7 +62,6 @@ class Ideal:
     demanded: Callable[[Sequence[Any]], Sequence[Any]]
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
-    """True during continuous motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
     """Equation of an element that a mode switches -> its two forms."""
     decays: Mapping[int, Any] = field(default_factory=dict)
@@ -118,7 +116,6 @@ Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
-    """Return the reactions of ideal elements along the motion."""
     values, owners = acting.values, acting.owners
     zero = functools.partial(context.without, acting.w)
     rates = context.rates(values)

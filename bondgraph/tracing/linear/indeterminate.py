@@ -53,7 +53,6 @@ REGULARISATION = 1e-9
 """Relative increase of each diagonal entry (eps)."""
 
 REFINEMENTS = 3
-"""Number of corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
 """Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite matrix, as a fraction of its
@@ -62,8 +61,6 @@ entries."""
 
 @dataclass(frozen=True)
 class RedundantPart:
-    """A part of a system with redundant equations: its rows, their right-hand sides, and the residuals of the solution."""
-
     rows: tuple[int, ...]
     right: Sequence[Any]
     residuals: Sequence[Any]
@@ -137,7 +134,6 @@ def semidefinite_solver(
 
 
 def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
-    """Return b - A w (n,)."""
     return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
@@ -184,7 +180,6 @@ CONTRADICTION_RTOL = 1e-6
 right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`."""
 
 MAX_REDUCTIONS = 3
-"""Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
 """Weight of a limited reaction (friction) relative to an unlimited one (a stop)."""
@@ -203,7 +198,6 @@ class LeastNormSolution:
     always: bool = False
     """True if time and parameters alone determine the misfit."""
     decided: bool = True
-    """True if the motion is unique."""
     singular: SingularSystem | None = field(default=None, compare=False)
 
 

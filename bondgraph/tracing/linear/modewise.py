@@ -157,8 +157,6 @@ class SharedMode:
 
 @dataclass(frozen=True)
 class ModewiseSolution:
-    """The unknowns of a linear system, the modes in which it is singular, and its parts with redundant equations."""
-
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
     repeating: tuple[RedundantPart, ...] = ()
