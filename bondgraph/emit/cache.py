@@ -2,7 +2,7 @@
 
 | variable | meaning |
 |---|---|
-| `SCREWBOND_CACHE` | the folder, or `off`; by default `$XDG_CACHE_HOME/screwbond`, else the system's folder for caches |
+| `SCREWBOND_CACHE` | the folder, or `off`; by default `screwbond` in `$XDG_CACHE_HOME` or the system's folder for caches |
 | `SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
 
 Cached code is executed, so it is trusted only if no other user can have written it (Windows: not checked). A folder that

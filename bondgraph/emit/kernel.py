@@ -176,8 +176,10 @@ class Kernel:
         return addresses
 
     def _misfit(self, what: str) -> KernelError:
-        lengths = ", ".join(map(str, self.sizes))
-        takes = f"it takes {plural(len(self.sizes), 'block')} of lengths {lengths} and gives {plural(self.n_out, 'output')}"
+        count, lengths = len(self.sizes), ", ".join(map(str, self.sizes))
+        takes = (
+            f"it takes {plural(count, 'block')} of length{'s'[: count - 1]} {lengths} and gives {plural(self.n_out, 'output')}"
+        )
         return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', (what, takes)))
 
 

@@ -43,9 +43,9 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), or one row if none varies; None if each run must read its own: for
-    other values than finite scalars, and for a varied lower limit of a varied parameter.
+    """Return parameters of the kernels, (runs, parameters), or one row if none varies.
 
+    Returns None if each run must read its parameters: if a value is not a finite scalar, or a parameter and its lower limit vary.
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
     """

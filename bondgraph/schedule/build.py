@@ -159,7 +159,7 @@ def schedule_routines(
     def schedule_unprepared(plan: Plan) -> Schedule:
         """Schedule a plan, including the calls on parameters that `prepare` does not contain."""
         locations.update({value: book.locations[value] for value in book.numbers.values()})
-        on_parameters = cache.preparing(plan.calls, locations)
+        on_parameters = cache.parameter_calls(plan.calls, locations)
         return schedule(replace(plan, calls=(*on_parameters, *plan.calls)), book, blocks, locations)
 
     def build(name: str, values: Sequence[int]) -> Schedule:

@@ -225,7 +225,7 @@ class KernelCache:
             self.makers.update(dict.fromkeys(call.outs, call))
         return call.outs
 
-    def preparing(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
+    def parameter_calls(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
         """Return the calls on parameters that the given calls need for values that are not `available`, in order of
         evaluation."""
         needed: dict[int, Call] = {}

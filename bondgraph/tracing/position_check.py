@@ -42,7 +42,7 @@ class _Difference:
     m: np.ndarray
 
 
-def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
+def position_mismatches(traced: Traced, model: Model) -> list[Problem]:
     """Report constraints whose flow is not the rate of their `position`, each with the wrong entry of its MTF (E170)."""
     problems = []
     for unknown in traced.context.system.unknowns if traced.context.sampled.states else ():

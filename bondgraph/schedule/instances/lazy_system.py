@@ -1,5 +1,5 @@
-"""Lazy system of a large model of identical parts: numbered statements without names, which `assemble` and the passes
-compute when they are first used.
+"""Lazy system of a large model of identical parts: its statements are numbered; `assemble` and the passes compute their names
+at the first use.
 
 Alias removal and sorting of instances, in arrays, are equivalent to `remove_aliases`, `refuse_undefined_values` and
 `sort_statements` by name, for models without algebraic loops or errors; all other models are left to those functions.

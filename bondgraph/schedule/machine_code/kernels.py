@@ -180,7 +180,7 @@ def fused_text(
         part = f"{function}.{k}"
         texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
-            first, last = fusion.stretch(k, *rounds)
+            first, last = fusion.instance_range(k, *rounds)
             if first < last:
                 calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
     lags = fusion.group.lags

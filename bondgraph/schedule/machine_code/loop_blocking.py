@@ -170,7 +170,7 @@ class Fusion:
                 rounds[key] = max(rounds.get(key, 0), source.rounds)
         return rounds
 
-    def stretch(self, number: int, first: int, last: int) -> tuple[int, int]:
+    def instance_range(self, number: int, first: int, last: int) -> tuple[int, int]:
         lag, count = self.group.lags[number], self.group.loops[number].count
         return max(first + lag, 0), min(max(last + lag, 0), count)
 

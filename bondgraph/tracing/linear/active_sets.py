@@ -86,7 +86,7 @@ class OpenShares:
     elements: tuple[str, ...]
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
-    always: bool = False
+    by_time: bool = False
     """True if time and parameters alone determine the misfit."""
 
 

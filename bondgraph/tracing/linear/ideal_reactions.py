@@ -59,7 +59,7 @@ class Ideal:
     moves: Entries
     """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
     derived: Derived
-    demanded: Callable[[Sequence[Any]], Sequence[Any]]
+    without_stabilisation: Callable[[Sequence[Any]], Sequence[Any]]
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
     gates: Mapping[int, RowGate] = field(default_factory=dict)
@@ -134,8 +134,8 @@ def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
         return equations
 
     positions = [h for u in context.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
-    demanded = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
-    return _ideal(context, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
+    without_stabilisation = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
+    return _ideal(context, acting, zero, derived, without_stabilisation, partials(rates, acting.w), motion=True)
 
 
 def in_an_impulse(context: TracingContext, acting: ActingUnknowns, at: Evaluated, action: Entries) -> Ideal:
@@ -169,7 +169,7 @@ def _ideal(
     acting: ActingUnknowns,
     at: Evaluated,
     derived: Derived,
-    demanded: Callable[[Sequence[Any]], Sequence[Any]],
+    without_stabilisation: Callable[[Sequence[Any]], Sequence[Any]],
     moves: Entries,
     motion: bool,
 ) -> Ideal:
@@ -193,7 +193,7 @@ def _ideal(
         if gate is not None:
             gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at, u.sense))
         row += size
-    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates, decays, frozenset(rated))
+    return Ideal(tuple(reactions), senses, moves, derived, without_stabilisation, motion, gates, decays, frozenset(rated))
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:

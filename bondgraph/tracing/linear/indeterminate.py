@@ -195,9 +195,9 @@ class LeastNormSolution:
     """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
-    always: bool = False
+    by_time: bool = False
     """True if time and parameters alone determine the misfit."""
-    decided: bool = True
+    is_motion_unique: bool = True
     singular: SingularSystem | None = field(default=None, compare=False)
 
 
@@ -234,9 +234,9 @@ def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[
         active = less(0.0, contradiction)
         least = [y + where(active, STIFFNESS * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
     values = eliminated.solution(dict(zip(free, least, strict=True)))
-    decided = not _moves(context, ideal, free)
+    is_motion_unique = not _moves(context, ideal, free)
     elements = tuple(dict.fromkeys(r.element for r in reactions))
-    return LeastNormSolution(values, elements, contradiction, bool(by_time), decided, singular)
+    return LeastNormSolution(values, elements, contradiction, bool(by_time), is_motion_unique, singular)
 
 
 def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any]) -> Elimination:
@@ -266,10 +266,10 @@ def _misfits(context: TracingContext, eliminated: Elimination, right: Sequence[A
     if not eliminated.equations:
         return {}
     tape = context.tape
-    sizes = magnitudes(tape, ideal.demanded(right))
+    sizes = magnitudes(tape, ideal.without_stabilisation(right))
     combinations = [eliminated.combination(i) for i in eliminated.equations]
     terms = [sum((absolute(c) * sizes[j] for j, c in each.items()), tape.scalar(0.0)) for each in combinations]
-    values = [tape.scalar(value) for value in ideal.demanded([eliminated.right[i] for i in eliminated.equations])]
+    values = [tape.scalar(value) for value in ideal.without_stabilisation([eliminated.right[i] for i in eliminated.equations])]
     numbers = context.sampled.row([*values, *terms])
     out: dict[int, Misfit] = {}
     for k, i in enumerate(eliminated.equations):
@@ -385,7 +385,7 @@ def _pushes(
     matrix, right = {}, []
     for k, i in enumerate(eliminated.equations):
         factors = {a: factor for a, factor in eliminated.combination(i).items() if a in ideal.senses}
-        right.append(-ideal.demanded([eliminated.right[i]])[0])
+        right.append(-ideal.without_stabilisation([eliminated.right[i]])[0])
         for m, j in enumerate(free):
             value = sum((factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in factors.items()), 0.0)
             matrix[k, m] = context.tape.scalar(value)
