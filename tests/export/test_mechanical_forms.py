@@ -96,11 +96,11 @@ def slider(form: str = "lagrangian") -> Graph:
     return graph.connect(slide, I("mass", 2.0)).connect(slide, R("guide", 0.6))
 
 
-def held_masses(form: str = "") -> Graph:
+def held_masses(form: str = "", holds: str = "position") -> Graph:
     graph, a, b, force, gap = Graph("held"), J1("a"), J1("b"), J0("force"), J1("gap")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     graph.connect(b, C("spring", stiffness=4.0, initial=0.2)).connect(a, R("d", 0.3))
-    return graph.connect(force, gap).connect(gap, Constraint("hold", alpha1=4.0, alpha0=4.0))
+    return graph.connect(force, gap).connect(gap, Constraint("hold", holds=holds, alpha1=4.0, alpha0=4.0))
 
 
 def gyroscope(form: str = "") -> Graph:
@@ -119,7 +119,7 @@ MODELS = {
     "four-bar": four_bar,
     "slider": slider,
 }
-OTHERS = {"held masses": held_masses, "gyroscope": gyroscope}
+OTHERS = {"held masses": held_masses, "locked": functools.partial(held_masses, holds="velocity"), "gyroscope": gyroscope}
 CASES = [(name, form) for name in MODELS for form in FORMS] + [(name, "") for name in OTHERS]
 
 
@@ -370,8 +370,14 @@ def test_refusals_name_the_element(name: str) -> None:
     assert f'"{element}"' in problem.title and problem.details and problem.cures
 
 
-@pytest.mark.parametrize(("graph", "element"), [(held_masses(), "m1"), (gyroscope(), "body")])
-def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element: str) -> None:
+def turntable() -> Graph:
+    plate = IC("plate", inertia=lambda q: np.diag([2.0, 3.0]), position=[0.1, 0.2])
+    spin = EulerJunction("spin", lambda: array([[0.0, 5.0], [-5.0, 0.0]]), dimension=2)
+    return Graph("turntable").connect(rates := J1("rates"), plate).connect(rates, spin)
+
+
+@pytest.mark.parametrize(("graph", "element"), [(held_masses(), "m1"), (gyroscope(), "body"), (turntable(), "spin")])
+def test_velocities_without_coordinates_and_gyrators_have_no_lagrangian(graph: Graph, element: str) -> None:
     for function in (lagrange_equations, hamilton_equations):
         with pytest.raises(ModelError, match="E278") as caught:
             function(compiled(graph))

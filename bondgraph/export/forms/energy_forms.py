@@ -59,7 +59,8 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates.
+    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates, an IC with
+    its own `bias`, and an Euler junction.
     """
     mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
     q, v = _symbols(mechanics.q), _symbols(mechanics.v)
@@ -97,13 +98,17 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
 
 def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
-    """Return mechanical equations whose velocities are the rates of coordinates; raise E278 if they are not."""
+    """Return mechanical equations whose velocities are the rates of coordinates, and whose centrifugal forces follow from the
+    kinetic energy; raise E278 for an element that prevents this."""
+    form = "Lagrange's or Hamilton's equations"
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
-            raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy")
+            raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy", form)
         if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.has_user_bias:
-            raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`")
+            raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`", form)
+        if isinstance(law, laws.SkewGyrator):
+            raise no_form(compiled, path, "its force follows from no energy", "`mechanical_equations`", form)
     return mechanics_of(compiled, numbers)
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.constraints_and_switches import STABILISERS
 from bondgraph.assembly.system import Statement
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import own_states
@@ -83,10 +84,12 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
     return parts
 
 
-def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model") -> ModelError:
+def no_form(
+    compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model", form: str = "mechanical equations"
+) -> ModelError:
     """Return E278 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" cannot be part of mechanical equations'
+    title = f'{element.kind} "{path}" cannot be part of {form}'
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
@@ -352,8 +355,8 @@ class _VirtualPower:
             speed = jacobian * v
             stored = law.position is not None or law.stores_position
             at = column([self._value(f"{path}.h")]) if stored else sympy.zeros(jacobian.rows, 1)
-            a1, a0, a2 = (self._value(f"{path}.{name}") for name in ("alpha1", "alpha0", "alpha2"))
-            off = at.applyfunc(lambda e, a0=a0, a2=a2: a0 * e + a2 * e**3) if stored else at
+            a1, a0, a2 = (self._value(f"{path}.{name}") if stored or name == "alpha1" else 0 for name in STABILISERS)
+            off = at.applyfunc(lambda e, a0=a0, a2=a2: a0 * e + a2 * e**3)
             gamma = gamma.col_join(-(self._time_derivative(jacobian, moving) * v) - a1 * speed - off)
             H, h = H.col_join(jacobian), h.col_join(at)
             names += labels_of(f"{path}.multiplier", system.values[f"{path}.multiplier"].shape or ())
