@@ -35,7 +35,7 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
 
 def too_large(file: str, size: int, largest: int, unit: str = "bytes") -> ModelError:
     """Return E351 for a file that is too large."""
-    cure = f"largest={size}, if you trust its author: reading needs about ten times its size in memory"
+    cure = f"largest={size}, if you trust the author of the file: reading needs about ten times its size in memory"
     return file_error("E351", file, "", f"it has {size} {unit}; the limit is {largest}", cure)
 
 
