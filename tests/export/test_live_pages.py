@@ -151,7 +151,7 @@ def test_sliders_and_keys_move_the_run(tmp_path, window):
         label = window.run("document.querySelector('label').innerText").split("\n")
         assert label[:2] == ["spring.stiffness", f"{stiffness:g} N/m"]
         steps = compiled.simulate(5.0, parameters={"spring.stiffness": stiffness}).statistics.steps
-        assert f"{steps} steps in" in window.run("document.getElementById('told').textContent")
+        assert f"{steps} steps in" in window.run("document.getElementById('status').textContent")
     window.resize(390, 844)
     window.rest()
     assert window.overflow() == 0
@@ -187,7 +187,7 @@ def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path, window):
         window.run(LOADED.format(INSIDE))
         assert window.run(f"{INSIDE}.document.title") == NASTY
         assert window.run(f"{INSIDE}.document.querySelector('label span').textContent") == f"{NASTY}.stiffness"
-        told = f"{INSIDE}.document.getElementById('told').textContent"
+        told = f"{INSIDE}.document.getElementById('status').textContent"
         assert window.run(told).startswith(f"{result.statistics.steps} steps")
         window.run(f"{INSIDE}.document.querySelector('input').value = 1, {INSIDE}.document.querySelector('input').oninput()")
         window.rest()

@@ -101,7 +101,6 @@ def script() -> str:
 
 
 def page_part(name: str) -> str:
-    """Return the content of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

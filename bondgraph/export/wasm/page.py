@@ -27,7 +27,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.names import similar_names
 
-MOST_PANELS = 4
+DEFAULT_PANELS = 4
 """Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
@@ -127,7 +127,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
         plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
-        show = plain[:MOST_PANELS]
+        show = plain[:DEFAULT_PANELS]
     panels: list[Panel] = [
         [(word, layout[word])] if isinstance(word, str) else [(each, layout[each]) for each in word] for word in show
     ]
@@ -188,7 +188,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         slot = layout[name]
     except KeyError:
         numbers = [word for word in layout.names("p") if not layout[word].shape]
-        near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:MOST_PANELS]]
+        near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:DEFAULT_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
     if slot.block != "p" or slot.shape:
         why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"
