@@ -176,13 +176,13 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    bodies, room = pieces(
+    bodies, slot_count = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )
     arguments = ", ".join(blocks)
     if len(bodies) == 1:
         return [], bodies[0]
-    texts, calls = [], [f"w = zeros({max(room, 1)}, 1);"]
+    texts, calls = [], [f"w = zeros({max(slot_count, 1)}, 1);"]
     for k, body in enumerate(bodies):
         signature = f"[out, w] = {name}_steps_{k + 1}({arguments}, out, w)"
         texts.append(_text(signature, f"Part {k + 1} of {len(bodies)}.", body))

@@ -186,7 +186,7 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute `initial`; empty if the standard does not allow it."""
+    """Return the attribute `initial`; empty for inputs and the time, which must not have it, and for constants."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}
