@@ -113,7 +113,6 @@ def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
 
 
 def _forces(mechanics: MechanicalEquations) -> Any:
-    """Return B u - D v + H^T lambda."""
     v, u, multipliers = (
         sympy.Matrix(len(names), 1, _symbols(names)) for names in (mechanics.v, mechanics.u, mechanics.multipliers)
     )

@@ -93,7 +93,7 @@ def no_form(
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
-def values_wanted(compiled: Compiled, path: str) -> list[str]:
+def required_values(compiled: Compiled, path: str) -> list[str]:
     """Return the values that an element contributes to the equations: flows, positions, and arguments of its formulas."""
     system, law = compiled.system, compiled.model.elements[path].law
     if isinstance(law, laws.IdealConstraint):
@@ -168,10 +168,10 @@ def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
     motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := elements[path].law, laws.InertialField)}
     motions |= {f"{path}.p" for path in parts.moving}
     state_rates = {state.name: state.rate for state in own_states(system)[0] if state.name not in motions}
-    wanted = [*state_rates.values(), *(value for _, value in system.energies)]
+    requested = [*state_rates.values(), *(value for _, value in system.energies)]
     for path in parts.paths():
-        wanted += values_wanted(compiled, path)
-    model = cut(compiled, parts.symbols, [name for name in wanted if system.resolve(name) in system.values], numbers)
+        requested += required_values(compiled, path)
+    model = cut(compiled, parts.symbols, [name for name in requested if system.resolve(name) in system.values], numbers)
     return _VirtualPower(model, parts, state_rates, numbers).equations()
 
 
