@@ -45,8 +45,6 @@ class InvalidFormula(ValueError):
 
 @dataclass(frozen=True)
 class RecordedFormula:
-    """Recorded formula for arguments of these shapes."""
-
     arguments: tuple[Shape, ...]
     constants: tuple[float | int, ...]
     steps: tuple[Step, ...]

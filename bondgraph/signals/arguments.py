@@ -56,8 +56,8 @@ def shape_message(numbers: np.ndarray | None) -> str:
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid); a value that is not a number is returned
-    unchanged, since the checks report it."""
+    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid). A value that is not a number is
+    returned unchanged, since the checks report it."""
     if dimension is not None and not (isinstance(dimension, int) and dimension > 0):
         raise refused("dimension", dimension, "a whole number from 1", "dimension=3")
     start = numbers_of(initial)

@@ -138,7 +138,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ]
         if content.pushes:
             lines += [
-                "/* out: what a transition's impulse adds to the guards, then x without the impulse; returns 1, or 0 if none. */",
+                "/* out: numbers that an impulse adds to the guards, then x without it; returns 1, or 0 without an impulse. */",
                 f"int {n}_push(int transition, {_CALL[1:]}",
             ]
         lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]

@@ -3,7 +3,7 @@
 Identifiers for the user's names are valid in C, Python, MATLAB and SymPy, with one rule for all. Latin letters and digits are
 kept, accents are dropped, Greek letters are spelled out ("ω1" becomes omega1), a derivative ' becomes _dot, any other letter
 its code point (u4e2d), and each run of other characters one underscore. A name that would begin with a digit, be reserved in a
-language or look like a variable of the code (v12) gets an additional character. Names that then differ only in capitals are
+language or look like a variable of the code (v12) gets an additional character. Names that then differ at most in capitals are
 numbered.
 """
 
@@ -335,7 +335,7 @@ def event_notes(content: Content, phrases: Phrases) -> list[str]:
 
 
 def comment_safe(words: str) -> str:
-    """Return text on one line that cannot end or begin a comment."""
+    """Return text on one line that cannot begin or end a comment or docstring."""
     return " ".join(words.replace("*/", "* /").replace("/*", "/ *").replace('"""', "'''").replace("\\", "/").split())
 
 

@@ -97,12 +97,12 @@ def reset_unknowns(content: Content) -> frozenset[int]:
 
 
 def changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that transition k changes."""
+    """Return the indices of the states that transition k changes, without `reset_unknowns`."""
     return _changed(content, content.resets[k]) if k in content.resets else []
 
 
 def tick_changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that tick k sets."""
+    """Return the indices of the states that tick k sets, without `reset_unknowns`."""
     return _changed(content, content.ticks[k].routine)
 
 

@@ -99,7 +99,7 @@ class Branch:
 
 
 def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
-    """Return the tree of parts, with equal parts in one branch, inside which each part has its own branch."""
+    """Return the tree of parts: equal parts share a branch, and inside such a branch each part has its own."""
     indices = _letters()
 
     def grown(siblings: Iterable[Component], alone: bool = False) -> tuple[Branch, ...]:
