@@ -68,5 +68,4 @@ def _with_owner(symbol: str, name: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return plain text for use in LaTeX mathematics."""
     return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

@@ -335,7 +335,6 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have the number of arguments and results that their field requires."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path

@@ -68,7 +68,6 @@ def _stacked(first: int, count: int) -> str:
 @cache
 def product(count: int) -> Op:
     """Return (u1, u2 ...) -> u1 u2 ..."""
-
     return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 

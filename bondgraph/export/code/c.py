@@ -87,7 +87,6 @@ def _constant(content: Content, table: str, entry: Entry) -> str:
 
 
 def enumeration(content: Content, table: str, total: str) -> str:
-    """Return an enum of the entries' constants and the total length."""
     entries = content.tables[table]
     lines = [f"/* {_TITLES[table]} */", "enum {"]
     named = [(constant, entry) for entry in entries if (constant := _constant(content, table, entry))]
@@ -160,7 +159,6 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
 
 
 def c_number(value: float) -> str:
-    """Return a number as C source that a compiler reads back exactly."""
     return constant(value, "NAN", "INFINITY")
 
 

@@ -97,7 +97,6 @@ def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 
 def is_reserved(word: str) -> bool:
-    """Return True for a reserved word of a language or a name of the code itself."""
     return word.lower() in RESERVED_WORDS or _STEP.fullmatch(word) is not None
 
 
@@ -126,7 +125,6 @@ def entries(items: Iterable[tuple[str, tuple[int, ...], str, str]], taken: Itera
 
 
 def count(entries: Iterable[Entry]) -> int:
-    """Return the total number of scalars."""
     return sum(entry.size for entry in entries)
 
 

@@ -25,11 +25,8 @@ class UnitContent:
 
     Parameters
     ----------
-    name : name of the model.
     identifier : name of the library.
     token : string that the importer must pass back.
-    kinds : interface types.
-    indicators : number of event indicators.
     start, stop, tolerance : start and stop time (s) and relative tolerance of the exported experiment.
     step : communication step of the exported experiment, s.
     derivatives : True if directional derivatives are provided.

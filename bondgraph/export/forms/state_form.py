@@ -272,7 +272,6 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Return the values of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()

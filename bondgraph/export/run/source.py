@@ -36,7 +36,7 @@ OUTCOMES = {
     EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",
     EventOutcome.UNSOLVED: "an algebraic loop has no solution",
     EventOutcome.NOT_FINITE: "a state is not finite",
-    EventOutcome.STOPPED: "it needs Python (simultaneous collisions)",
+    EventOutcome.STOPPED: "simultaneous collisions need Python",
 }
 """Outcome of an event that ends a run in C -> the reason."""
 
@@ -47,14 +47,9 @@ class RunContent:
 
     Parameters
     ----------
-    content : content of the model's code.
-    image : image of the run.
-    method : method of integration.
-    program : program of the run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
-    fixed : indices of parameters that determine the times of clocks and therefore cannot be set.
+    fixed : indices of parameters that determine the times of clocks or time events, and therefore cannot be set.
     sizes : minimum size of each state (n,) in the error control of the run during export.
-    build : command that compiles the file.
     """
 
     content: Content

@@ -78,8 +78,6 @@ class WhenBranch:
 
 @dataclass
 class Clauses:
-    """Declarations and equations of all transitions and ticks."""
-
     declarations: list[str] = field(default_factory=list)
     equations: list[str] = field(default_factory=list)
 

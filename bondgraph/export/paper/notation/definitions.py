@@ -327,7 +327,6 @@ def latex_parts(operation: Op, results: int) -> LatexParts | None:
 
 
 def local(letter: str) -> str:
-    """Return a letter in the font of local letters."""
     return rf"\boldsymbol{{{letter}}}" if letter.startswith("\\") else rf"\mathsf{{{letter}}}"
 
 

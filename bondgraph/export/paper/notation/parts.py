@@ -71,7 +71,6 @@ def _within(path: str, part: str) -> bool:
 
 
 def inside(system: System, part: Component) -> list[Statement]:
-    """Return the statements of a part, in order of evaluation."""
     return [s for s in system.statements if _within(s.element, part.path)]
 
 
