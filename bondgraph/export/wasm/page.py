@@ -137,9 +137,8 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
             raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _refuse_panel(
-                name, *names, why=f"the curves of a panel need the same unit, but their units are {words or 'none'}"
-            )
+            why = f"the curves of a panel need the same unit, but their units are {words or 'none'}"
+            raise _refuse_panel(name, *names, why=why, several=len(units) > 1)
     return panels
 
 
@@ -148,16 +147,10 @@ def _has_one_unit(slot: Slot) -> bool:
     return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
-def _refuse_panel(model: str, *names: str, why: str) -> ModelError:
-    shown = ", ".join(f'"{name}"' for name in names)
-    return refusal(
-        "E623",
-        f"{shown or 'an empty panel'} cannot be shown on a page",
-        "a separate panel for each unit",
-        "states, outputs and modes in `compiled.names()`",
-        about=model,
-        why=why,
-    )
+def _refuse_panel(model: str, *names: str, why: str, several: bool = False) -> ModelError:
+    shown = ", ".join(f'"{name}"' for name in names) or "an empty panel"
+    cure = "a separate panel for each unit" if several else "states, outputs and modes in `compiled.names()`"
+    return refusal("E623", f"{shown} cannot be shown on a page", cure, about=model, why=why)
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
