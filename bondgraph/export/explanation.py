@@ -89,7 +89,7 @@ def explain(
     twice.
 
     Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time outside the run, or for the run
-    of another model.
+    of a model with other quantities.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))

@@ -38,7 +38,7 @@ def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any])
     """Raise `ModelError` E140 unless there is a list of inputs."""
     if isinstance(inputs, str) or not inputs:
         title, why = f'{kind} "{name}" needs a list of inputs', f"given: {inputs!r}" if inputs else "given: none"
-        raise refusal("E140", title, "paths of signals, one or more", about=name, why=why)
+        raise refusal("E140", title, "a list of one or more paths of signals", about=name, why=why)
 
 
 def numbers_of(value: Any) -> np.ndarray | None:

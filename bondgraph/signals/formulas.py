@@ -30,8 +30,8 @@ def _quintic(t: Any, start: Any, duration: Any, before: Any, after: Any) -> Any:
 
 
 def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
-    back = sum(den[len(x) - k] * x[k] for k in range(len(x)))
-    return array([*x[1:], (u - back) / den[0]])
+    feedback = sum(den[len(x) - k] * x[k] for k in range(len(x)))
+    return array([*x[1:], (u - feedback) / den[0]])
 
 
 def _canonical_result(derivatives: Any, num: Any) -> Any:

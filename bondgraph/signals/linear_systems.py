@@ -222,10 +222,9 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
     if wrong:
         raise _refused(name, "its matrices have inconsistent shapes", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
-        cures = (plural(m, "path"), "the path of one vector")
-        raise _refused(
-            name, f"B does not match {plural(len(paths), 'input')}", f"B has {plural(m, 'column')}", *cures[: 1 + (m > 1)]
-        )
+        letter, cures = "B" if n else "D", (plural(m, "path"), "the path of one vector")
+        title, why = f"{letter} does not match {plural(len(paths), 'input')}", f"{letter} has {plural(m, 'column')}"
+        raise _refused(name, title, why, *cures[: 1 + (m > 1)])
     return [a, b, c, d]
 
 
