@@ -28,7 +28,7 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
     """Return the error for a model file, with the path within the file."""
-    cures = (cure,) if cure else ("save_model writes such files; check manual changes first",)
+    cures = (cure,) if cure else ("a file written by save_model; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
 

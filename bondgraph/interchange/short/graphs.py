@@ -104,7 +104,7 @@ def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[st
     if not isinstance(content, Mapping):
         return [document.problem("E632", within[:-1], "the graph must be a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
-        cure = "load_model reads it"
+        cure = "load_model, which reads such files"
         return [document.problem("E632", "format", "the file was written by save_model, not by a person", cure)]
     what = "the graph" if within else "the file"
     problems = [
