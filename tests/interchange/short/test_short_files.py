@@ -219,6 +219,7 @@ WRONG = [
     ("R: {resistance: 5.0}", "R: {effort: c*f}", "E634", "'c' is unknown", 8),
     ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),
     ("R: {resistance: 5.0}", "R: {effort: s, signals: [mass.p, 3]}", "E632", "signals must be paths", 8),
+    ("R: {resistance: 5.0}", "R: {effort: s, signals: 5}", "E632", "signals must be paths", 8),
     ("R: {resistance: 5.0}", "R: {resistance: 5.0 kgg}", "E156", "there is no unit 'kgg'", 8),
     ("{R: {resistance: 5.0}}", "{R: 5.0, I: 2.0}", "E632", '"damper" has 2 kinds', 8),
     ("R: {resistance: 5.0}", "Damper: 5.0", "E633", "try: R", 8),
