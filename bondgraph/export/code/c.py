@@ -31,7 +31,7 @@ _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "pow
 
 _TITLES = {
     "states": "states x, and their rates",
-    "parameters": "parameters p, which can be set",
+    "parameters": "parameters p",
     "modes": "modes m: the state of each automaton, as an integer",
     "outputs": "outputs",
     "powers": "powers, whose integrals over a run give the energy balance",
@@ -118,8 +118,8 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
         ("outputs", "out: the values named above, and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
-        ("powers", "out: W", "powers"),
-        ("energies", "out: J", "energies"),
+        ("powers", "out: powers in W", "powers"),
+        ("energies", "out: energies in J", "energies"),
     )
     lines = [
         f"/* Call after every change of parameters: fills p from p[{total['parameters']}] onwards. */",
