@@ -115,7 +115,8 @@ def fmu(
     An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, and its conjugate variable is an
     output. The FMU contains results of `simulate` as a reference.
 
-    Without a compiler the FMU contains only its sources, and a `SourceOnlyWarning` is issued.
+    Without a compiler for "host" the FMU has no library for this machine, and a `SourceOnlyWarning` is issued; an FMU without any
+    library contains its sources.
 
     Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
     if ziglang is missing, E605 if a compiler fails, E614 for an invalid `page`; `FileError` E414 or E415 for the path.
