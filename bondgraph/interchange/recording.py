@@ -1,8 +1,8 @@
 """Recording of formulas: run a function on recorded scalars, keep each operation as a step, and replay the steps on any
 scalars.
 
-Nothing is simplified: replayed on any scalars, the steps repeat the formula operation by operation, so that everything derived
-from them, above all code, is bit-identical.
+Equal operations become one step, and nothing else is simplified: replayed on any scalars, the steps compute the same values, so
+that everything derived from them, above all code, is bit-identical.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def measured(
     file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
     Raises `ModelError` E444 for a file or column that is missing or contains no numbers, E445 for a unit that cannot be read or
-    converted, E446 for rows without a number, and for points that do not ascend.
+    converted, E446 for rows without a number, for points that do not ascend, and for times whose day is ambiguous.
     """
     columns = _columns(name, source, value, over)
     point_unit, value_unit = "s" if input == "time" else "", shown.get("unit", "")

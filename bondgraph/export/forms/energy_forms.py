@@ -2,7 +2,7 @@
 
 Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv, Lagrange's
 equations are p' = E^T dL/dq + Q. With H = T + V in terms of q and p, Hamilton's equations are q' = E dH/dp, p' = -E^T dH/dq + Q.
-E is the identity except for displacements of springs, on which only V depends.
+E is the identity except for displacements of springs, on which only V depends, and of constraints.
 """
 
 from __future__ import annotations
