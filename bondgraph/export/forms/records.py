@@ -325,7 +325,8 @@ class StateEquations(Typeset):
     """Linear equations in unknowns whose solution would be too long."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """Parameters of sources, which stay symbols; for a part, also the values from outside."""
+    """Parameters of sources, which stay symbols, and derivatives u' of varying parameters; for a part, also the values from
+    outside and their derivatives."""
     parameters: Mapping[str, float]
     """Every other parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)

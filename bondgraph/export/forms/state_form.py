@@ -216,7 +216,7 @@ def state_equations(
     }
     occurring |= {name for clock in ticks.values() for name in clock}
     symbols = [label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring]
-    symbols += sorted({s.name for b in beyond for s in (b, slopes[b]) if s.name in occurring})
+    symbols += sorted({s.name for s in (*beyond, *slopes.values()) if s.is_Symbol and s.name in occurring})
     return StateEquations(
         name=system.name,
         equations=MappingProxyType({name: joined[name] for name in labels}),
