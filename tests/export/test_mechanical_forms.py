@@ -112,6 +112,14 @@ def gyroscope(form: str = "") -> Graph:
     return graph.connect(Se("torque", [0.1, 0.2, 0.3]), omega).connect(omega, R("air", 0.1 * np.eye(3)))
 
 
+def spinning_plate(form: str = "") -> Graph:
+    def bias(q, v):
+        return array([5.0 * v[1], -5.0 * v[0]])
+
+    plate = IC("plate", inertia=lambda q: np.diag([2.0, 3.0]), bias=bias, position=[0.1, 0.2], velocity=[0.3, 0.4])
+    return Graph("plate").connect(rates := J1("rates"), plate).connect(rates, R("air", [0.1, 0.2]))
+
+
 MODELS = {
     "pendulum": pendulum,
     "double pendulum": double_pendulum,
@@ -119,7 +127,12 @@ MODELS = {
     "four-bar": four_bar,
     "slider": slider,
 }
-OTHERS = {"held masses": held_masses, "locked": functools.partial(held_masses, holds="velocity"), "gyroscope": gyroscope}
+OTHERS = {
+    "held masses": held_masses,
+    "locked": functools.partial(held_masses, holds="velocity"),
+    "gyroscope": gyroscope,
+    "spinning plate": spinning_plate,
+}
 CASES = [(name, form) for name in MODELS for form in FORMS] + [(name, "") for name in OTHERS]
 
 

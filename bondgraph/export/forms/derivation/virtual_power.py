@@ -305,7 +305,8 @@ class _VirtualPower:
         if law.mechanics.has_user_bias:
             f = self._dummies(len(at))
             h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exact)
-            return m, slopes_of(h, f).xreplace(dict(zip(f, flow, strict=True))) / 2, slope
+            slopes, rest = slopes_of(h, f), dict.fromkeys(f, sympy.S.Zero)  # h has linear and quadratic terms in f
+            return m, (slopes + slopes.xreplace(rest)).xreplace(dict(zip(f, flow, strict=True))) / 2, slope
         count = range(len(at))
 
         def christoffel(i: int, j: int) -> Any:
