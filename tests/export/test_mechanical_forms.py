@@ -13,6 +13,7 @@ from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Compiled, Constraint, EulerJunction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.export import MechanicalEquations, hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
+from bondgraph.signals import lowpass
 from screws.scalars import absolute, array, cos, sin
 from tests.export.numeric import point_of, rates_of, start_of, value_of
 from tests.inner.output import typeset
@@ -371,7 +372,10 @@ def refused() -> dict[str, tuple[Graph, str]]:
     )
     driven, w, g = Graph("driven"), J1("w"), J0("g")
     driven.connect(w, I("m", 1.0)).connect(w, g).connect(g, C("c", capacitance=1.0)).connect(Sf("shaker", 0.3), g)
-    return {"damper behind a spring": (maxwell, "r"), "flow source": (driven, "shaker")}
+    filtered, x = Graph("filtered"), J1("x")
+    filtered.connect(x, I("m", 1.0)).connect(x, C("c", capacitance=1.0))
+    filtered.connect(x, Se("motor", effort=lambda y: -y, signals=["lag.y"])).add(lowpass("lag", "c.q", 0.5))
+    return {"damper behind a spring": (maxwell, "r"), "flow source": (driven, "shaker"), "filter": (filtered, "lag")}
 
 
 @pytest.mark.parametrize("name", refused())
@@ -381,6 +385,7 @@ def test_refusals_name_the_element(name: str) -> None:
         mechanical_equations(compiled(graph))
     (problem,) = caught.value.problems
     assert f'"{element}"' in problem.title and problem.details and problem.cures
+    assert ("the rate of its state" in problem.details[0]) == (name == "filter")
 
 
 def turntable() -> Graph:

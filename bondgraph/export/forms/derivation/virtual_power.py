@@ -256,6 +256,8 @@ class _VirtualPower:
         if N.free_symbols & set(v):
             raise no_form(self.model.compiled, path, "flows are not linear in the velocities of the inertias")
         if any(sympy.simplify(rest) != 0 for rest in flows.xreplace(dict.fromkeys(v, sympy.S.Zero))):
+            if isinstance(self._element(path).law, laws.SignalBlock):
+                raise no_form(self.model.compiled, path, "the rate of its state is not linear in the velocities of inertias")
             why = "its flow does not follow from the velocities of inertias"
             raise no_form(self.model.compiled, path, why, "an I at the point that sets this flow, or `state_equations`")
         return N
