@@ -101,9 +101,8 @@ def _functions(content: Content) -> dict[str, str]:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
         files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
-        meaning = (
-            f"Changes of {plural(lengths['guards'], 'guard')} by the impulse of transition k, then x without it; [] if none."
-        )
+        changes = f"Changes of {plural(lengths['guards'], 'guard')} by the impulse of transition k"
+        meaning = f"{changes}, then x without it; [] without an impulse."
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}

@@ -113,7 +113,7 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = f"Changes of guards (..., {k}) by the impulse of transition k, and x without it (..., {n}); or None."
+        meaning = f"Changes of guards (..., {k}) by the impulse of transition k, and x without it (..., {n}); None without one."
         none = "    if k not in _PUSH:\n        return None"
         parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:
