@@ -117,7 +117,7 @@ def test_a_run_that_ends_early_says_why(tmp_path):
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""
-    assert "needs Python" in ended["wrong"]
+    assert "need Python" in ended["wrong"]
     assert len(ended["t"]) < len(whole["t"])
 
 
