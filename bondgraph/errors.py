@@ -194,7 +194,7 @@ class DeviceWarning(UserWarning):
 
 
 class SourceOnlyWarning(UserWarning):
-    """Warning that a functional mock-up unit has source files but no library, because there is no compiler."""
+    """Warning that an FMU has no library for this machine, because no compiler was found or the platform is not supported."""
 
 
 class UnknownName(ScrewbondError, KeyError):
