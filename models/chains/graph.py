@@ -99,7 +99,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} is {_listed(values)}", coordinates, f"{tree.freedoms} finite numbers")
+            problem(f"the {what} is {_listed(values)}", coordinates, plural(tree.freedoms, "finite number"))
     gravity = options.gravity
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {_listed(gravity)}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
