@@ -317,8 +317,8 @@ def sensitivities(
     for name, place in zip(derivatives.inputs, derivatives.input_places, strict=True):
         if place >= len(point.p):
             near = similar_names(name.rpartition(".")[0] or name, compiled.parameters, most=1)
-            cures = [f'"{each}"' for each in near] or ["a name of compiled.parameters"]
-            raise refusal("E250", f'"{name}" is a signal, not a parameter', *cures, about=compiled.model.name, places=())
+            cure = f'"{near[0]}"' if near else "a name of compiled.parameters"
+            raise refusal("E250", f'"{name}" is a signal, not a parameter', cure, about=compiled.model.name, places=())
     linear = derivatives(point)
     a, b, c, d = linear.A, linear.B, linear.C, linear.D
     if linear.is_sparse:

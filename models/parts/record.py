@@ -161,7 +161,7 @@ class Shelf:
             return _with_icon(make(**{**call.arguments, **numbers}), icon)
 
         functools.update_wrapper(made, make, assigned=_NAMES)
-        complete = refuse_unknown_keywords(made, list(signature.parameters))
+        complete: Callable[..., P] = refuse_unknown_keywords(made, list(signature.parameters))
         complete.__signature__ = signature  # type: ignore[attr-defined]
         self.parts[make.__name__] = Part(make.__name__, self.name, equation, source, icon, defaults, passive, complete)
         return complete

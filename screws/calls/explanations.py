@@ -56,7 +56,9 @@ def explain_methods(kind: type[T]) -> type[T]:
 def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
     explain_access(kind)
     for base in kind.__mro__:
-        for key, method in list(vars(base).items()) if is_own(base.__module__) else ():
+        if not is_own(base.__module__) or getattr(base, "_is_protocol", False):  # a protocol replaces its own `__init__`
+            continue
+        for key, method in list(vars(base).items()):
             public = key in special or not key.startswith("_")
             if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
                 setattr(base, key, _explaining(method))

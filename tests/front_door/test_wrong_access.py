@@ -21,6 +21,7 @@ from bondgraph import DOMAINS, J1, C, Friction, Graph, I, Parameter, Se, signals
 from bondgraph.analysis import operating_point, sensitivities, steady_state
 from bondgraph.estimation import Experiment, estimate, run_sensitivities, uncertainty
 from bondgraph.export import document, live_page
+from bondgraph.sinks import Sink
 from bondgraph.sweeps import load_runs, peak
 from screws import joints, rotations, sphere
 from tests.front_door.wrong import Wrong, arm, cart, is_refused, model, run, simulate
@@ -284,6 +285,17 @@ def test_objects_without_square_brackets_are_no_sequences_and_survive_pickle() -
             looked()
     assert not hasattr(ledger, "no such name")
     assert [*pickle.loads(pickle.dumps(run())).ledger.elements] == [*ledger.elements]  # noqa: S301 its own
+
+
+def test_a_protocol_leaves_the_construction_to_other_bases() -> None:
+    class Base:
+        def __init__(self) -> None:
+            self.taken: list[Any] = []
+
+    class Mine(Sink, Base):
+        """Sink with the constructor of another base."""
+
+    assert Mine().taken == []
 
 
 def test_one_name_is_a_list_of_one_name() -> None:
