@@ -34,7 +34,6 @@ def _method_compiler(entry: MethodEntry) -> Callable[[], Library]:
 
 
 def _compile_page_solvers() -> None:
-    """Compile to WebAssembly the solvers that "auto" uses, for all pages."""
     if is_available():
         multiply_add_modules()
         for method in (method_of(dop853.TABLEAU), RODAS5P):

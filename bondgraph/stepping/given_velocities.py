@@ -77,12 +77,10 @@ def euler_junctions(model: Model, path: str) -> list[str]:
 
 
 def is_inertia(law: laws.Law) -> bool:
-    """Return True for the law of an I or IC."""
     return isinstance(law, laws.Storing) and law.gives == "flow"
 
 
 def velocities_of(system: System, model: Model) -> list[str]:
-    """Return the names of the states that are velocities of independent inertias."""
     parts = [(state.name, *state.name.rpartition(".")) for state in system.states]
     elements = model.elements
     return [name for name, path, _, local in parts if local == VELOCITY and path in elements and is_inertia(elements[path].law)]

@@ -24,12 +24,10 @@ BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 
 class Drawable(RunColumns, Protocol):
     @property
-    def name(self) -> str:
-        """Name of the model."""
+    def name(self) -> str: ...
 
     @property
-    def failures(self) -> Sequence[RunIssue]:
-        """Failures of runs."""
+    def failures(self) -> Sequence[RunIssue]: ...
 
 
 @dataclass(frozen=True)

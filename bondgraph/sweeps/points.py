@@ -142,7 +142,6 @@ class Role:
 
     @property
     def argument(self) -> str:
-        """Argument of `simulate` that takes the varied value."""
         return ARGUMENTS[self.part]
 
 

@@ -46,7 +46,6 @@ _LITTLE = {"i": "<i8", "f": "<f8"}
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan with the current names and values of settings."""
     settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
     others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
     return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
@@ -228,7 +227,6 @@ class Store:
             return np.concatenate(arrays or [column.array(b"[]" if column.text else b"", 0)])
 
     def issues(self) -> tuple[tuple[RunIssue, ...], tuple[RunIssue, ...]]:
-        """Return failures and warnings, each in the order of the runs."""
         failures, doubts = list[RunIssue](), list[RunIssue]()
         with self.reading_entries():
             for data in self._data(FAILURE):
@@ -426,19 +424,15 @@ class Column:
 
 class RunColumns(Protocol):
     @property
-    def axes(self) -> tuple[tuple[str, int], ...]:
-        """Names and counts of the axes."""
+    def axes(self) -> tuple[tuple[str, int], ...]: ...
 
     @property
-    def columns(self) -> Mapping[str, Column]:
-        """Columns by name."""
+    def columns(self) -> Mapping[str, Column]: ...
 
     @property
-    def times(self) -> np.ndarray:
-        """Sample times (k,), s."""
+    def times(self) -> np.ndarray: ...
 
-    def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
-        """Return the named columns and "run", all for the same runs."""
+    def arrays(self, *names: str) -> Mapping[str, np.ndarray]: ...
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]

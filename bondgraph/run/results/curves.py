@@ -20,8 +20,7 @@ class Plottable(Protocol):
     def program(self) -> Program: ...
 
     @property
-    def t(self) -> np.ndarray:
-        """Sample times (k,), s."""
+    def t(self) -> np.ndarray: ...
 
     @property
     def events(self) -> Events: ...

@@ -216,7 +216,6 @@ def relative(residual: float, in_play: float) -> float:
 
 
 def element_names(program: Program, storages: int, powers: int) -> list[str]:
-    """Return a unique name for each storage, then for each power."""
     names = list(program.energy_names) or [f"storage {i}" for i in range(storages)]
     taken = set(names)
     for i, name in enumerate(list(program.power_names) or [f"power {i}" for i in range(powers)]):

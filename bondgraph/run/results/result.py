@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from bondgraph.render.diagram import Diagram
 
 MACHINE_CODE = "machine code"
-"""`Statistics.solver` of a run with a compiled integrator."""
 
 
 @answer_old_names
@@ -205,7 +204,6 @@ class Result:
 
     @cached_property
     def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
-        """States, modes and outputs just before and just after every event."""
         t, sides = self.events.times, zip(self.events.x, self.events.m, strict=True)
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 

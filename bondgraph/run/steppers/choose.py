@@ -38,7 +38,6 @@ def choose(program: Program, settings: Settings) -> Selection:
 
 
 def _lacks_series(program: Program, steps: Tolerances) -> str:
-    """Return the reason why recurrences cannot give a Taylor series of the solution; "" if they can."""
     if program.loops:
         return f"Newton iteration solves the algebraic loop of {', '.join(program.loops[0].elements)}"
     if program.delays:
@@ -53,8 +52,6 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method for the rest of a run after stiffness is detected: a stiff method or, for a program without a Jacobian,
-    the same method."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 
@@ -63,12 +60,10 @@ def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
 
 
 def event_handler(bound: Bound, settings: Settings) -> EventHandler | None:
-    """Return the event handler of a run; None for a program with neither transitions nor loops."""
     return EventHandler(bound, settings) if bound.program.transitions or bound.program.loops else None
 
 
 def event_function(entry: MethodEntry) -> Callable[[FieldTable], object]:
-    """Return the event handling of a method's machine code, a function of the table of an `EventHandler`."""
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
     return lambda table: function(table.address)
 

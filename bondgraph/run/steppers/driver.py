@@ -66,8 +66,6 @@ def ready(c: IntegratorTable, method: Fixed) -> None:
 
 
 def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: Fixed) -> None:
-    """Write rows for all sample times up to t_new, using the dense output, which is prepared when first needed unless
-    `prepared`."""
     y_new, width = c.y_new, c.width
     while True:
         number = next_row(c, t_new)
@@ -136,7 +134,6 @@ def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
 
 @inline
 def move_to_end(c: Any, method: Fixed) -> None:
-    """Advance the state, its rates and its running size to the end of the step just attempted."""
     y, y_new, k, size, width = c.y, c.y_new, c.k, c.size, c.width
     for i in range(c.n):
         size[i] = larger(size[i], abs(y_new[i]))
@@ -146,7 +143,6 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events until an event ends the run, the log is full, or `advance_run` stops for another reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:
@@ -156,7 +152,6 @@ def run(c: IntegratorTable, method: Fixed) -> int:
 
 
 def pass_event(c: IntegratorTable) -> int:
-    """Handle the event at t and begin the next segment; return `RETRY` to continue, `EVENT_ENDS`, or `LOG_FULL`."""
     s = c.instants
     s.t, s.written = c.t, c.written
     if not handle_event(s):
@@ -230,8 +225,6 @@ def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: 
 
 
 def advance_run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate from t to the stop time, the next event, the end of the step budget, the maximum number of steps of a run, or a
-    failure; carry out ticks on the way, and update the error weights when due."""
     while True:
         status = steps(c, method)
         if status != Status.DOUBT and status != Status.RENEW:
@@ -266,7 +259,6 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
 
 
 def steps(c: IntegratorTable, method: Fixed) -> int:
-    """Take steps until the loop must stop or the error weights need an update; return a status."""
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:

@@ -44,7 +44,6 @@ class Page:
         return self._rows[: self.written]
 
     def put(self, values: np.ndarray) -> None:
-        """Fill rows with values (k, n + quadratures), on further pages if needed."""
         while len(values) > len(self.left):
             fit = len(self.left)
             self.left[:] = values[:fit]
@@ -216,8 +215,6 @@ class OneStep(Integrator):
 
 @dataclass(frozen=True, eq=False)
 class StepperOptions:
-    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks, and the event handler or None."""
-
     linear: str = "auto"
     watch_stiffness: bool = False
     ticks: ClockSchedule | None = None
@@ -230,7 +227,6 @@ class MethodCode(Protocol):
     runs_in_lanes: ClassVar[bool]
 
     @property
-    def machine_code(self) -> Callable[[], Library]:
-        """Function that compiles the loop around the steps of the method, once per process."""
+    def machine_code(self) -> Callable[[], Library]: ...
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep: ...

@@ -114,8 +114,6 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected method, and whether it reports stiffness."""
-
     entry: MethodEntry
     watch_stiffness: bool = False
 

@@ -30,8 +30,6 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator, to which methods append further fields."""
-
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
     powers: Kernel

@@ -31,8 +31,6 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    """Sink that stores the values of a known number of samples in memory, as `values` (samples, *shape) by name."""
-
     def __init__(self, samples: int):
         self._samples, self._written = samples, 0
         self.values: dict[str, np.ndarray] = {}

@@ -37,9 +37,6 @@ _LEAP = 1e-3
 
 @dataclass(frozen=True)
 class EndlessRun:
-    """Reason why a run would take steps forever: kind of failure, message, suspected element or state, and remedies, by default
-    those for the kind."""
-
     kind: str
     reason: str
     suspect: str
@@ -81,7 +78,6 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return an algebraic loop whose next Newton step is not small on one side of the surface; None if there is none."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -92,7 +88,6 @@ def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> New
 
 
 def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> str | None:
-    """Return the effort or flow of a source or dissipator with the largest relative change from one side to the other."""
     program = bound.program
     with np.errstate(all="ignore"):
         before, after = (bound.outputs(t, x, m) for x in (sides.before, sides.after))
@@ -156,7 +151,6 @@ def _crossings(
 
 
 def _jump(before: np.ndarray, after: np.ndarray, scale: np.ndarray) -> tuple[int | None, float]:
-    """Return the state whose rate has the largest relative jump, or None, and the jump."""
     largest = np.maximum(np.abs(before), np.abs(after))
     counts = largest / scale > _LEAST_SHARE * np.max(largest / scale)
     change = np.where(counts, np.abs(after - before) / largest, 0.0)

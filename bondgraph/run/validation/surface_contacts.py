@@ -51,7 +51,6 @@ class SurfaceContacts:
 
     @property
     def may_touch_twice(self) -> bool:
-        """True if the bodies are not both convex and samples can show where they overlap."""
         return any(map(has_samples, self.surfaces)) and not all(map(is_convex, self.surfaces))
 
     @property
@@ -110,7 +109,6 @@ def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]
 
 
 def _focal_distances(result: Result) -> list[ValidityConcern]:
-    """Return a concern about a contact whose coordinates made a run end with ever smaller steps."""
     failure = result.failure
     if failure is None:
         return []

@@ -22,11 +22,6 @@ and a kind of linear algebra."""
 
 
 class ImplicitMethod(OneStep):
-    """Implicit method in machine code.
-
-    The options name the kind of linear algebra; "auto" chooses the cheapest kind for each linear system (`linear.layout`).
-    """
-
     def __init__(
         self, stepper: ImplicitStepper, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions
     ):

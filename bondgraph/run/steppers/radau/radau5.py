@@ -117,7 +117,6 @@ def next_size(c: Any, length: float) -> float:
 
 
 def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
-    """Look ahead from the end of an accepted step as `look_ahead` does, if the Jacobian is too old."""
     remember(c, h, error)
     c.age += 1
     if c.contraction <= _FAST_CONVERGENCE and c.age < _MAX_JACOBIAN_AGE and c.alert == 0:

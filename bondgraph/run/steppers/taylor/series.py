@@ -48,7 +48,6 @@ class TaylorTable(IntegratorTable):
 
 @inline
 def ratio_of_lengths(ratio: float) -> float:
-    """Return the ratio from `attempt`, by which the step size is to be divided."""
     return ratio
 
 
