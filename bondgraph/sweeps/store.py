@@ -211,12 +211,15 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is stored twice."""
+        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is listed twice
+        or not all runs are listed."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
-            if count != self.count() or (count and len(np.unique(np.concatenate(blocks))) != count):
-                raise self._damaged("the list of run numbers")
+            if count and len(np.unique(np.concatenate(blocks))) != count:
+                raise self._damaged("a run", "is stored twice")
+            if count != self.count():
+                raise self._damaged("the list of run numbers", f"has {count} numbers instead of {self.count()}")
         return blocks
 
     def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
@@ -303,7 +306,9 @@ class Store:
         except Damage as damage:
             raise self._damaged(str(damage)) from damage
         except caught as error:
-            raise self._disk_or_lock_error(error) or self._no_store(str(error)) from error
+            accessible = ("the same file, when it is writable and unlocked and the disk has space",)
+            cures = accessible if isinstance(error, sqlite3.OperationalError | OSError) else ()
+            raise self._disk_or_lock_error(error) or self._no_store(str(error), *cures) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not match their columns."""
@@ -325,22 +330,18 @@ class Store:
     def _file(self) -> str:
         return "memory" if self.path is None else printable_path(self.path)
 
-    def _no_store(self, why: str) -> FileError:
+    def _no_store(self, why: str, *cures: str) -> FileError:
         if self.path is not None and not self.path.absolute().parent.is_dir():
             why = f"there is no folder {printable_path(self.path.absolute().parent)}"
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
         if not self._write:
             return FileError(Problem("E364", f"{self._file} contains no readable runs", (why,), (), (_WRITTEN,)))
-        cures = ("another file", "the same file, when it is writable and unlocked and the disk has space")
-        return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
+        return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), ("another file", *cures)))
 
-    def _damaged(self, what: str) -> FileError:
-        why, cures = (
-            f"{what} is missing or does not match its checksum",
-            ("an older copy of the file", "the same sweep into another file"),
-        )
-        return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
+    def _damaged(self, what: str, why: str = "is missing or does not match its checksum") -> FileError:
+        cures = ("an older copy of the file", "the same sweep into another file")
+        return FileError(Problem("E364", f"{self._file} is damaged", (f"{what} {why}",), (), cures))
 
 
 def _names_of(header: Mapping[str, Any]) -> tuple[str, ...]:

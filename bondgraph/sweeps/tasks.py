@@ -42,8 +42,8 @@ _lock = threading.Lock()
 class SentModel:
     """Compiled model with its fingerprint, as sent to workers.
 
-    Another process receives the model as text and compiles it, or, if the model has no text, receives the function that builds
-    it.
+    Another process receives the model as text and compiles it. If the model has no text, or functions compute its start values,
+    the process receives the function that builds the model.
     """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
