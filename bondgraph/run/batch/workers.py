@@ -212,7 +212,7 @@ class BatchRunner:
                 remaining = collected.unfinished()
             else:
                 collected.reset(slice(None))
-            for done, _ in enumerate(each(collected.run_single, remaining)):
+            for done, _ in enumerate(each(collected.run_single, remaining), 1):
                 bar.show(runs - len(remaining) + done)
         return collected.result()
 
