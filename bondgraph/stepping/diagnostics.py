@@ -25,7 +25,7 @@ _SMALL = 1e-6
 """Fraction of the largest multiplier, or of the largest motion, up to which a value counts as zero."""
 _ROUNDING = 1e-9
 _ROUND = 16
-"""Number of edges that approximate an exact cone."""
+"""Number of edges that approximate an exact cone in the search for unbalanced motions."""
 _AXES, PLANAR = "xyz", motions([False, False, True])
 
 
@@ -52,7 +52,7 @@ def step_problem(steps: Steps, workspace: StepWorkspace, solution: ProgramSoluti
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
         exact = ('facets="cone": with facets, a body that slides along a facet has an undetermined rotation',) if spatial else ()
-        cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
+        cures = (*exact, "a shorter step", 'friction="convex", which needs no iteration')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
     return Problem(
@@ -237,7 +237,8 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     friction = workspace.settings.friction
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
-    need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the other unknowns:"
+    holders = "contacts and constraints" if layout.constraints else "contacts"
+    need = f"of which springs, resistors and inertia determine {rank}; {holders} must hold the other unknowns:"
     lines.append(f"{plural(len(stiff), 'unknown')}, {need}")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]

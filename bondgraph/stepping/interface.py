@@ -321,8 +321,8 @@ def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[
     values = dict(restitution) if isinstance(restitution, Mapping) else dict.fromkeys(paths, restitution)
     for path, value in values.items():
         if path not in paths:
-            why = f"contacts: {', '.join(paths) or 'none'}"
-            raise refusal("E501", f'there is no contact "{path}"', "one of these", about=model.name, why=why, places=())
+            cure = f"one of {', '.join(paths)}" if paths else "stepper(...) without restitution=; collisions(...) has its own"
+            raise refusal("E501", f'there is no contact "{path}"', cure, about=model.name, places=())
         if not 0.0 <= number(value, "E501", f'restitution of "{path}"') <= 1.0:
             title = f'restitution of "{path}" cannot be {value!r}'
             raise refusal("E501", title, "a number from 0 to 1", about=model.name, places=())
@@ -462,18 +462,15 @@ class Stepper:
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
             title = f"{end!r} s cannot be divided into steps of {h!r} s"
             raise refusal("E501", title, "a positive end and step size", about=self.steps.model.name, places=())
-        count = math.ceil(end / h * (1.0 - 1e-12))
-        times = [k * h for k in range(count)] + [end]
-        within = 1e-9 * h
+        times = np.append(np.arange(math.ceil(end / h * (1.0 - 1e-12))) * h, end)
         for _, first, period in Bound(self.steps.compiled.program, p).breaks():
-            at = first
-            while at < end:
-                if at > 0.0 and min(abs(at - time) for time in times) > within:
-                    times.append(at)
-                if not math.isfinite(period):
-                    break
-                at += period
-        return sorted(times)
+            count = math.ceil((end - first) / period) if 0.0 < period < math.inf else 1
+            breaks = np.array([first + k * period if k else first for k in range(count)])
+            breaks = breaks[(breaks > 0.0) & (breaks < end)]
+            after = np.searchsorted(times, breaks)
+            distance = np.minimum(breaks - times[after - 1], times[after] - breaks)
+            times = np.sort(np.concatenate([times, breaks[distance > 1e-9 * h]]))
+        return times.tolist()
 
 
 def quasistatic(graph: Graph | Model, t_end: float, *, step: float, **settings: Any) -> Result:

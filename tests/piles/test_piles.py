@@ -377,6 +377,7 @@ def test_too_few_sweeps_leave_a_doubt():
         0.5, step=0.005
     )
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
+    assert "a larger max_sweeps" in run.warnings[0].cures and "rtol" not in str(run.warnings[0])
     assert run.residual.max() > 10.0
 
 

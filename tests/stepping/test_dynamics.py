@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
-from bondgraph import Graph, simulate
+from bondgraph import J1, Graph, I, Se, simulate
+from bondgraph.signals import square
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
 from screws.surfaces import plane, sphere
 
@@ -158,3 +159,16 @@ def test_many_free_turns_keep_momentum_in_the_world() -> None:
     steps = stepper(graph, inertia="full").simulate(2.0, step=0.02)
     np.testing.assert_allclose(steps["body.twist"][-1], exact["body.twist"][-1], atol=1e-6)
     np.testing.assert_allclose(steps["body.pose"][-1], exact["body.pose"][-1], atol=1e-6)
+
+
+def test_steps_end_at_the_breaks_of_a_source() -> None:
+    """A search of all step times for each of 100,000 breaks would take hours."""
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.add(square("pull", period=1e-3, start=0.25))
+    graph.connect(Se("force", lambda y: y, signals=["pull.y"]), x).connect(x, I("mass", 1.0))
+    made = stepper(graph, inertia="full")
+    times = np.array(made._times(50.0, 1e-3 / 1.5, made.steps.compiled.parameters()))
+    breaks = 0.25 + 0.5e-3 * np.arange(99_500)
+    near = np.searchsorted(times, breaks)
+    assert np.minimum(np.abs(times[near] - breaks), np.abs(times[near - 1] - breaks)).max() < 1e-11
+    assert np.diff(times).min() == pytest.approx(1e-3 / 6.0)  # no break is listed next to an equal time

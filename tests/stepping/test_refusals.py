@@ -100,6 +100,13 @@ def test_refused(code: str, refused: Callable[[], object]) -> None:
     assert code in str(found.value)
 
 
+def test_a_restitution_without_contacts_has_a_cure() -> None:
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=10.0))
+    with pytest.raises(ModelError, match=r"(?s)E501.*without restitution="):
+        stepper(graph, restitution={"ceiling": 0.5})
+
+
 def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
     graph = block(Se("control", lambda v: -20.0 * v, signals=["along.flow"]), friction=0.0)
     with pytest.raises(ModelError, match="control") as refused:

@@ -275,7 +275,7 @@ def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last sweep changed a velocity by {record[CHANGE]:.2g} m/s"
     sweeps, steps = plural(int(record[SWEEPS]), "sweep"), plural(count, "step")
     reason = f"{DOUBT_CODE} impulses did not converge within {sweeps} in {steps}: {change}"
-    return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
+    return ValidityConcern(reason, t, "contacts", cures=("a larger max_sweeps", "a larger tolerance", "a shorter step"))
 
 
 def _too_many(run: FreeBodyRun, t: float) -> Failure:
