@@ -74,12 +74,12 @@ def build(
     choice: Selection,
     ticks: ClockSchedule,
     weights: ErrorWeights,
-    settler: EventHandler | None = None,
+    handler: EventHandler | None = None,
 ) -> Integrator:
     """Return the integrator of a selection, which handles events if it gets an event handler. Machine code carries out clock
     ticks; if ticks must solve algebraic loops, Python carries them out and the integrator handles no events."""
     if not len(ticks) or not bound.program.loops:
-        return in_machine_code(bound, settings, choice, weights, ticks, settler)
+        return in_machine_code(bound, settings, choice, weights, ticks, handler)
     return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)
 
 
@@ -89,7 +89,7 @@ def in_machine_code(
     choice: Selection,
     weights: ErrorWeights,
     ticks: ClockSchedule | None = None,
-    settler: EventHandler | None = None,
+    handler: EventHandler | None = None,
 ) -> OneStep:
-    options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, settler)
+    options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, handler)
     return choice.entry.load().integrator(bound, tolerances(settings, choice.entry), weights, options)

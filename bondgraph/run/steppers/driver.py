@@ -34,7 +34,7 @@ from bondgraph.run.steppers.shared_fields import (
     next_row,
     update_levels,
 )
-from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
+from bondgraph.run.steppers.step_control import GROW, STALE, accept_or_reject, after_acceptance, is_tick_due, propose_step
 
 _EARLY_FRACTION = 1e-2
 """Fraction of a step; an event that is located before it counts only if its guard is at least halfway to zero there."""
@@ -262,12 +262,12 @@ def steps(c: IntegratorTable, method: Fixed) -> int:
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:
-        status = proposed(c)
+        status = propose_step(c)
         if status == Status.STOP:
             flush(c, c.t)
         elif status == Status.ATTEMPT:
             error = method.attempt(c, c.trial, c.target, method)
-            status = judged(c, error, method)
+            status = accept_or_reject(c, error, method)
             if status == Status.ACCEPT:
                 status = finish(c, error, method)
     return status
@@ -290,9 +290,9 @@ def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
                 return Status.RETRY
     outlook = NOT_AT_HAND
     if not method.explicit:
-        outlook = method.foresee(c, h, error, method)
+        outlook = method.look_ahead(c, h, error, method)
         if outlook == DAMPED:
-            return judged(c, math.inf, method)
+            return accept_or_reject(c, math.inf, method)
     samples(c, h, t_new, False, method)
     if method.explicit:
         stiff = c.watch and method.stiffness(c, h, method)
@@ -424,13 +424,13 @@ _COLD = frozenset(
 def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps. Exported names must differ from all names in the C
     library, such as `advance`."""
-    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
-    with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
+    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, accept_or_reject]
+    with_method += [after_acceptance, ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [
         guard_values,
         derivative,
         flush,
-        proposed,
+        propose_step,
         handle_event,
         pass_event,
         resume,
@@ -446,7 +446,7 @@ def translated(method: Method) -> list[Procedure]:
         initial_step.begin_run,
     ]
     exported = {
-        "proposed",
+        "propose_step",
         "flush",
         "look_back_at",
         "handle_event",

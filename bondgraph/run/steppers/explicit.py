@@ -253,7 +253,7 @@ class ExplicitRungeKutta(OneStep):
         weights: ErrorWeights,
         options: StepperOptions,
     ):
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.settler)
+        super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.handler)
         self.table["watch"] = options.watch_stiffness
 
 

@@ -49,8 +49,8 @@ class IntegratorTable(StepTable):
     times: Reals
     rows: Reals
     drain: Callback
-    # State at the start of a step; argument of the last stage; states (n,) at the start of the run, before any event; rates,
-    # starting with those at the start of a step.
+    # Kernel of rates and powers, or 0; state at the start of a step; argument of the last stage; states (n,) at the start of the
+    # run, before any event; rates, starting with those at the start of a step.
     rates_and_powers: Kernel
     y: PerNumber
     y_stage: PerNumber

@@ -52,7 +52,7 @@ def is_too_slow(c: IntegratorTable) -> bool:
     return False
 
 
-def proposed(c: IntegratorTable) -> int:
+def propose_step(c: IntegratorTable) -> int:
     """Propose the next step, of length `trial` to the time `target`, or end the segment."""
     if c.stop - c.t <= (tiny_of(c.t) if c.steps > 0 else 0.0):
         c.t = c.stop
@@ -78,7 +78,7 @@ def proposed(c: IntegratorTable) -> int:
     return Status.ATTEMPT
 
 
-def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
+def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
     noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)

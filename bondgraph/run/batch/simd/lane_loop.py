@@ -71,7 +71,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
             if seats[lane] >= 0:
                 c = v.tables[seats[lane]]
                 c.rate_count += method.last
-                status = v.judged(c, error[lane])
+                status = v.accept_or_reject(c, error[lane])
                 if status == Status.ACCEPT:
                     taken[lane] = 1.0
                     if v.watch and is_far(c, h[lane]):  # only then does `limited_by_stability` need the sums
@@ -133,7 +133,7 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
             return False
         c = v.tables[v.seats[lane]]
-        status = v.proposed(c)
+        status = v.propose_step(c)
         if status == Status.ATTEMPT:
             v.t[lane], v.h[lane], v.t_new[lane] = c.t, c.trial, c.target
             return True

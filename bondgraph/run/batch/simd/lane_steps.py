@@ -34,8 +34,8 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 DRIVER = (
     "ready",
-    "proposed",
-    "judged",
+    "propose_step",
+    "accept_or_reject",
     "after_acceptance",
     "limited_by_stability",
     "noisy_step",
@@ -113,8 +113,8 @@ class LaneTable(Table):
     due_modes: LaneArrays
     # `DRIVER`.
     ready: Routine
-    proposed: Answer
-    judged: Answer
+    propose_step: Answer
+    accept_or_reject: Answer
     after_acceptance: Answer
     limited_by_stability: Answer
     noisy_step: Routine

@@ -29,7 +29,7 @@ class ImplicitMethod(OneStep):
         nonzeros = int(self._systems["system"]["count"])
         library = stepper.machine_code()
         sizes = {"nonzero_count": nonzeros}
-        super().__init__(stepper.method, library, bound, tolerances, weights, sizes, options.ticks, options.settler)
+        super().__init__(stepper.method, library, bound, tolerances, weights, sizes, options.ticks, options.handler)
         for name, system in self._systems.items():
             self.table.point(name, system)
         self.table["nonzero_count"] = nonzeros

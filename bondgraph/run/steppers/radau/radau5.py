@@ -116,7 +116,7 @@ def next_size(c: Any, length: float) -> float:
     return c.trial if stays else wish
 
 
-def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
+def look_ahead_if_due(c: RadauTable, h: float, error: float, method: Fixed) -> int:
     remember(c, h, error)
     c.age += 1
     if c.contraction <= _FAST_CONVERGENCE and c.age < _MAX_JACOBIAN_AGE and c.alert == 0:
@@ -140,8 +140,8 @@ def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fi
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Write the states at a node of the quadrature, the start or a stage; sums over stages keep the energy balance of the
-    method."""
+    """Write the states at a node of the quadrature, the start or a stage; sums over stages preserve
+    its energy balance."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
         out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]
@@ -159,7 +159,7 @@ RADAU5 = Method(
     prepare_dense=prepare_dense,
     dense=dense,
     cubic=look_inside,
-    foresee=foresee,
+    look_ahead=look_ahead_if_due,
     next_size=next_size,
     coefficients=Implicit(table.REAL_GAMMA, slopes_inside, table.RULE, at_node),
 )

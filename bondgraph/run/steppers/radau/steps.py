@@ -206,8 +206,8 @@ def converges(c: RadauTable, h: float) -> bool:
 
 
 def filtered(c: RadauTable, h: float, k: Reals) -> float:
-    """Compute the error of the step, with rates k at its start, into `error`; return the sum of the squares of its ratios to the
-    tolerance."""
+    """Compute the error of the step into `error`, for rates k at or near its start; return the sum of the squares of its ratios
+    to the tolerance."""
     n, y, z, error, system, total = c.n, c.y, c.z, c.error, c.system, 0.0
     for i in range(n):
         state = system.order[i]
