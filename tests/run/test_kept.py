@@ -283,8 +283,9 @@ def test_a_result_offers_only_kept_quantities(bumper):
         lambda: np.asarray(kept.integrals),
         lambda: kept.x.T,
     ):
-        with pytest.raises(RunError, match=r"(?s)E347.*not kept.*mass\.x.*keep="):
+        with pytest.raises(RunError, match=r"(?s)E347.*not kept.*mass\.x.*keep=") as caught:
             asked()
+        assert ("its name in keep=" in str(caught.value)) == ('"mass.v"' in str(caught.value))
     with pytest.raises(KeyError, match="mass"):
         kept["mass.y"]
     assert "mass.x" in kept._repr_html_() and "mass.v" not in kept._repr_html_()

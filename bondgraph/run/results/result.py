@@ -167,7 +167,7 @@ class Result:
         return name in self.program.layout
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all quantities."""
+        """Return the names of all quantities except variables inside elements."""
         return self.program.layout.names()
 
     @property

@@ -23,7 +23,7 @@ _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
 are shorter by the factor _RATIO."""
 _MAX_STEPS, _CROSSINGS = 16_384, 4
-"""A walk ends after _MAX_STEPS steps or after _CROSSINGS crossings."""
+"""A walk ends after _MAX_STEPS steps, or when _CROSSINGS successive jumps alternate and have similar heights."""
 _JUMP, _ALIKE = 0.1, 0.5
 """A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
 _ALIKE of the largest."""

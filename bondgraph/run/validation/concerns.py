@@ -43,12 +43,12 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     converted = _converted_energies(result)
     total = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
     if ledger.islands:
-        judged = [(each, columns) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
+        balances = [(each, columns) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
     else:
-        judged = [(total, program.balances.total)]
+        balances = [(total, program.balances.total)]
     doubtful = [
         balance
-        for balance, columns in judged
+        for balance, columns in balances
         if balance.relative_residual > most
         and balance.largest > most * float(converted[:, columns.storages].sum(axis=1).max(initial=0.0))
         and not _is_rounding(result, columns, balance.in_play)

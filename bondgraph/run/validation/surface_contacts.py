@@ -67,8 +67,8 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts that are checked after a run: all contacts except those between convex surfaces that no user's
-    formula defines."""
+    """Return the contacts that are checked after a run: contacts of a surface that a user's formula defines, and contacts of
+    bodies that may touch at several points."""
     if program.model is None or not program.contacts:
         return ()
     by_path = {contact.point.path: contact for contact in program.contacts if contact.point.frames}
