@@ -170,8 +170,8 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
     varied = [
         each.name for each in runs.columns.values() if each.what == "varied" and len(np.unique(runs[each.name], axis=0)) > 1
     ]
-    sole = crossed or (varied if len(varied) == 1 else [])
-    along = against or (_abscissa(runs, sole[0]) if sole else None)
+    names = crossed or (varied if len(varied) == 1 and runs[varied[0]].ndim == 1 else [])
+    along = against or (_abscissa(runs, names[0]) if names else None)
     if along is None:
         for name, values in entries.items():
             axes.hist(values[np.isfinite(values)], bins="auto", alpha=0.8 / len(entries) ** 0.5, label=name)
@@ -198,7 +198,7 @@ def _over_grid(
             raise refusal("E560", title, f'runs.plot("{column.name}", against=...) with the name of one axis', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return
-    colors = iter(_in_order(len(groups)) if by is not None else CYCLE * 2)
+    colors = iter(_in_order(len(groups) * len(entries)) if by is not None else CYCLE * 2)
     for name, values in entries.items():
         for group in groups:
             members = np.flatnonzero(by.at == group) if by is not None else np.arange(len(values))
