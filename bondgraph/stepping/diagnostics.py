@@ -171,8 +171,8 @@ def unbalanced_motion(steps: Steps, workspace: StepWorkspace) -> np.ndarray | No
     if residual < _SMALL:
         return None
     ray = (load / strength + bearing @ shares) / size
-    ways = np.abs(ray * size)
-    return np.asarray(np.where(ways > _SMALL * ways.max(), ray, 0.0))
+    displacements = np.abs(ray * size)
+    return np.asarray(np.where(displacements > _SMALL * displacements.max(), ray, 0.0))
 
 
 def _levers(rows: np.ndarray) -> np.ndarray:
@@ -182,28 +182,28 @@ def _levers(rows: np.ndarray) -> np.ndarray:
 
 
 def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    ways = np.abs(ray) * _levers(workspace.A)
+    displacements = np.abs(ray) * _levers(workspace.A)
     owners = list(dict.fromkeys(steps.layout.owners))
-    by_owner = {owner: max(ways[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
+    by_owner = {owner: max(displacements[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
     moving = sorted((o for o in owners if by_owner[o] > 0.1 * max(by_owner.values())), key=lambda o: -by_owner[o])
     texts = []
     for owner in moving[:3]:
         indices = [k for k, name in enumerate(steps.layout.owners) if name == owner]
         domain = steps.model.bonds_at(owner)[0].domain
-        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], ways[indices], domain)}')
+        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], displacements[indices], domain)}')
     return " and ".join(texts)
 
 
-def _direction_in_words(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
+def _direction_in_words(ray: np.ndarray, displacements: np.ndarray, domain: object) -> str:
     if domain == SCREW and len(ray) == 6:
-        turning = ways[:3].max() > 0.1 * ways.max()
+        turning = displacements[:3].max() > 0.1 * displacements.max()
         part = ray[:3] if turning else ray[3:]
         axis = int(np.argmax(np.abs(part)))
         along = np.abs(part[axis]) > 0.95 * np.linalg.norm(part)
         if turning:
             return "falls by rotating" + (f" about {_AXES[axis]}" if along else "")
         return "moves" + (f" along {'-' if part[axis] < 0.0 else ''}{_AXES[axis]}" if along else "")
-    if domain == ROTATION or (domain == PLANAR and ways[2] > 0.1 * ways.max()):
+    if domain == ROTATION or (domain == PLANAR and displacements[2] > 0.1 * displacements.max()):
         return "falls by rotating"
     if domain == TRANSLATION:
         return f"moves {'backwards' if ray[0] < 0.0 else 'forwards'}" if len(ray) == 1 else "moves"

@@ -227,30 +227,30 @@ def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarr
     H, f, A, lower = workspace.H, workspace.f, workspace.A[keep], lower[keep]
     y = _interior_point(A, lower, step.dq)
     for _ in range(_MAX_NEWTON):
-        room = A @ y - lower
-        slope = H @ y + f - kappa * (A / room[:, None]).sum(axis=0)
-        bend = H + kappa * (A / room[:, None] ** 2).T @ A
-        step_y = -np.linalg.lstsq(bend, slope, rcond=None)[0]
-        shrinks = -(A @ step_y) / room
+        slack = A @ y - lower
+        gradient = H @ y + f - kappa * (A / slack[:, None]).sum(axis=0)
+        hessian = H + kappa * (A / slack[:, None] ** 2).T @ A
+        step_y = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        shrinks = -(A @ step_y) / slack
         y = y + min(1.0, 0.9 / max(float(np.max(shrinks, initial=0.0)), 1e-300)) * step_y
-        if np.max(np.abs(A @ step_y) / room, initial=0.0) < 1e-12:
+        if np.max(np.abs(A @ step_y) / slack, initial=0.0) < 1e-12:
             break
-    room = A @ y - lower
-    bend = H + kappa * (A / room[:, None] ** 2).T @ A
-    d_room = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
+    slack = A @ y - lower
+    hessian = H + kappa * (A / slack[:, None] ** 2).T @ A
+    d_slack = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
     right = np.einsum("ijv,j->iv", dH, y) + df
-    right = right - kappa * np.einsum("ijv,i->jv", dA[keep], 1.0 / room) + kappa * (A / room[:, None] ** 2).T @ d_room
-    return np.asarray(-np.linalg.lstsq(bend, right, rcond=None)[0])
+    right = right - kappa * np.einsum("ijv,i->jv", dA[keep], 1.0 / slack) + kappa * (A / slack[:, None] ** 2).T @ d_slack
+    return np.asarray(-np.linalg.lstsq(hessian, right, rcond=None)[0])
 
 
 def _interior_point(A: np.ndarray, lower: np.ndarray, y: np.ndarray) -> np.ndarray:
     from scipy.optimize import linprog
 
     rows, n = A.shape
-    room = float(np.max(np.abs(A @ y), initial=0.0) + np.max(np.abs(lower), initial=0.0)) or 1.0
+    limit = float(np.max(np.abs(A @ y), initial=0.0) + np.max(np.abs(lower), initial=0.0)) or 1.0
     cost = np.concatenate([np.zeros(n), [-1.0]])
-    sides = [(value - 10.0 * room, value + 10.0 * room) for value in y]
-    solution = linprog(cost, A_ub=np.column_stack([-A, np.ones(rows)]), b_ub=-lower, bounds=[*sides, (0.0, room)])
+    sides = [(value - 10.0 * limit, value + 10.0 * limit) for value in y]
+    solution = linprog(cost, A_ub=np.column_stack([-A, np.ones(rows)]), b_ub=-lower, bounds=[*sides, (0.0, limit)])
     return np.asarray(solution.x[:n])
 
 

@@ -175,8 +175,8 @@ def forces_of(workspace: StepWorkspace, multipliers: np.ndarray) -> tuple[np.nda
 def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Return the mode of each contact in each step, (steps, contacts), as indices into `MODES`."""
     pressed = normal > SMALL * np.max(normal, initial=0.0)
-    ways = np.sqrt((along * along) @ workspace.sums.T)
-    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * SLIP_NOISE * workspace.length)
+    lengths = np.sqrt((along * along) @ workspace.sums.T)
+    slipping = lengths > max(SMALL * np.max(lengths, initial=0.0), 10.0 * SLIP_NOISE * workspace.length)
     has = np.array([cone.has_friction for cone in workspace.layout.cones], dtype=bool)
     return np.where(pressed, np.where(slipping | ~has, 2, 1), 0)
 

@@ -250,7 +250,8 @@ class Result:
         axes (panels,).
 
         Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
-        an automaton is not in its initial mode. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+        an automaton is not in its mode at the first sample. No window is opened; `axes[0].figure.savefig("run.png")` writes a
+        file.
 
         Parameters
         ----------

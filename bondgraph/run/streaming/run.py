@@ -110,7 +110,7 @@ class KeptRuns:
         events = Events.of(program, settings.p, settings.t_start, run.log)
         is_requested = np.isin(settings.times[numbers], since)
         requested = np.searchsorted(since, settings.times[numbers][is_requested])
-        few = Result(
+        unchecked = Result(
             program=program,
             p=settings.p,
             t=settings.dates[numbers],
@@ -123,17 +123,17 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
-        unchecked, lost = few, rank_loss(few, settings.t_start, run.t, run.x)
-        few = checked_result(few, settings.t_start, (since[requested], dates[requested]), lost)
+        lost = rank_loss(unchecked, settings.t_start, run.t, run.x)
+        checked = checked_result(unchecked, settings.t_start, (since[requested], dates[requested]), lost)
         count = consumer.requested_count(valid)
-        if few.failure is not run.failure:
-            count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
+        if checked.failure is not run.failure:
+            count = min(count, int(np.searchsorted(since, checked.since[-1], side="right")))
         totals = consumer.account.ledger(float(dates[count - 1]))
-        concerns = () if few.failure is not None else validity_concerns(few, totals, settings.rtol)
+        concerns = () if checked.failure is not None else validity_concerns(checked, totals, settings.rtol)
         concerns = (*concerns, *contact_concerns(unchecked, settings.rtol))
         last = consumer.last if consumer.sent == count else None
-        if last is None and few.since[-1] == since[count - 1]:
-            last = few.x[-1], few.m[-1]
+        if last is None and checked.since[-1] == since[count - 1]:
+            last = checked.x[-1], checked.m[-1]
         own_since, own_dates = consumer.times(count)
         names, in_sink = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
         return KeptResult(
@@ -145,8 +145,8 @@ class KeptRuns:
             m=NotKept("m, the modes at all samples,", names, in_sink),  # type: ignore[arg-type]
             integrals=NotKept("integrals, the integrated powers at all samples,", names, in_sink),  # type: ignore[arg-type]
             start_energies=run.start_energies,
-            events=few.events,
-            failure=few.failure,
+            events=checked.events,
+            failure=checked.failure,
             statistics=statistics,
             warnings=concerns,
             slots=self.chosen.slots,

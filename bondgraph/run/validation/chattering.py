@@ -24,14 +24,14 @@ _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 are shorter by the factor _RATIO."""
 _MAX_STEPS, _CROSSINGS = 16_384, 4
 """A walk ends after _MAX_STEPS steps, or when _CROSSINGS successive jumps alternate and have similar heights."""
-_JUMP, _ALIKE = 0.1, 0.5
+_JUMP, _SIMILARITY = 0.1, 0.5
 """A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
-_ALIKE of the largest."""
+_SIMILARITY of the largest."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
 """Number of rounding errors by which at least one state must change in a step."""
-_LEAP = 1e-3
+_LARGE_STEP = 1e-3
 """Relative Newton step of an unknown above which the step leads to another solution."""
 
 
@@ -82,7 +82,7 @@ def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> New
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
             step = loop.kernel(bound.clock(t), x, bound.p, m)[len(unknowns) :]
-            if not np.all(np.abs(step) <= _LEAP * np.fmax(np.abs(x[unknowns]), np.array(loop.sizes))):
+            if not np.all(np.abs(step) <= _LARGE_STEP * np.fmax(np.abs(x[unknowns]), np.array(loop.sizes))):
                 return loop
     return None
 
@@ -117,7 +117,7 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
         if crossings is None:
             return None
         last, walked, jump = crossings
-        if height is not None and not _ALIKE <= jump / height <= 1.0 / _ALIKE:
+        if height is not None and not _SIMILARITY <= jump / height <= 1.0 / _SIMILARITY:
             return None
         height, t, x = jump, t + walked, last.after
     return last
@@ -143,7 +143,7 @@ def _crossings(
                 heights = np.array([value for _, value in jumps])
                 alternates = np.all(heights[1:] * heights[:-1] < 0.0) and len({k for k, _ in jumps}) == 1
                 sizes = np.abs(heights)
-                if alternates and sizes.min() >= _ALIKE * sizes.max():
+                if alternates and sizes.min() >= _SIMILARITY * sizes.max():
                     return SlidingMode(state, x, x_next), number * step, float(sizes.mean())
                 jumps.pop(0)
         x, rates = x_next, next_rates
