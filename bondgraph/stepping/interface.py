@@ -389,7 +389,7 @@ class Stepper:
         if has_candidates or (smoothing > 0.0 and not convex):
             title, cure = "only the convex law of friction can be smoothed", 'friction="convex"'
             if has_candidates:
-                title, cure = "a step with candidates has no gradients", "only contacts of the graph"
+                title, cure = "a step with candidates has no gradients", "contacts of the graph instead of candidates"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
         workspace.s = step.slips.copy()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
 MAX_OVERLAP = 0.1
-"""Largest overlap at the start, as a fraction of the smaller shape."""
+"""Largest overlap at the start, as a fraction of the smallest half width of either shape."""
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
@@ -109,7 +109,7 @@ class FreeBodyStepper:
     ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
-        Raises `ModelError` E548 for bodies that overlap at the start by more than a tenth of the smaller shape, E549 for bodies
+        Raises `ModelError` E548 for bodies that overlap at the start by more than a tenth of a half width, E549 for bodies
         that are not free, E551 for invalid times. Too many candidates end the run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name

@@ -35,7 +35,7 @@ from bondgraph.run.steppers.radau.steps import (
 from bondgraph.run.steppers.shared_fields import derivative
 
 _FAST_CONVERGENCE = 1e-3
-"""Rate of convergence at or below which the next step uses the same Jacobian."""
+"""Rate of convergence at or below which the next step may use the same Jacobian."""
 _MAX_JACOBIAN_AGE = 10
 """Maximum number of steps with the same Jacobian, so that modes that begin to grow are noticed."""
 _MAX_KEPT_GROWTH = 1.6
@@ -140,8 +140,7 @@ def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fi
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Write the states at a node of the quadrature, the start or a stage; sums over stages preserve
-    its energy balance."""
+    """Write the states at a node of the quadrature: the start of the step (0) or a stage."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
         out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]

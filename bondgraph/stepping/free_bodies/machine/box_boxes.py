@@ -14,7 +14,7 @@ box, and in those of the second."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
-"""Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
+"""Minimum distance of speculative points from the first point of the pair, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 NOT_SEPARATED = -1e300
