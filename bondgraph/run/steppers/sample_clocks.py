@@ -1,4 +1,4 @@
-"""Sample clocks inside the integration loop, which stops at the next tick and carries it out."""
+"""Sample clocks inside the integration loop, which stops at each sample time and carries out the ticks there."""
 
 from __future__ import annotations
 
