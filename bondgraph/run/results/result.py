@@ -44,7 +44,7 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
+    solver, method : such as "machine code" and "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected : numbers of accepted and of rejected steps.
     rates, jacobians, guards : numbers of evaluations.
     events : number of transitions.
