@@ -238,8 +238,8 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
     holders = "contacts and constraints" if layout.constraints else "contacts"
-    need = f"of which springs, resistors and inertia determine {rank}; {holders} must hold the other unknowns:"
-    lines.append(f"{plural(len(stiff), 'unknown')}, {need}")
+    need = f"; {holders} must hold the other unknowns" if rank < len(stiff) else ""
+    lines.append(f"{plural(len(stiff), 'unknown')}, of which springs, resistors and inertia determine {rank}{need}:")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]
         held = sum(bool(is_held[k]) for k in indices)

@@ -202,7 +202,7 @@ def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, s
         R[sliding], rows[both] = turning @ workspace.slip[slips], -turning @ moved
         corner[both, both], corner[both, n] = np.eye(2), u
     matrix = np.block([[H, -A[pressing].T], [R[pressing], corner]])
-    size = np.max(np.abs(matrix), axis=1, keepdims=True)
+    size = np.max(np.abs(matrix), axis=1, keepdims=True, initial=0.0)
     size[size == 0.0] = 1.0
     solution = np.linalg.lstsq(matrix / size, np.concatenate([forces, rows]) / size, rcond=1e-12)[0]
     return np.asarray(solution[: len(y)])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
-from bondgraph import J1, Graph, I, Se, simulate
+from bondgraph import J1, C, Graph, I, Se, Sf, simulate
 from bondgraph.signals import square
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
 from screws.surfaces import plane, sphere
@@ -172,3 +172,14 @@ def test_steps_end_at_the_breaks_of_a_source() -> None:
     near = np.searchsorted(times, breaks)
     assert np.minimum(np.abs(times[near] - breaks), np.abs(times[near - 1] - breaks)).max() < 1e-11
     assert np.diff(times).min() == pytest.approx(1e-3 / 6.0)  # no break is listed next to an equal time
+
+
+def test_a_graph_without_inertia_moves_as_commanded() -> None:
+    graph, x = Graph("press"), J1("x", domain="translation")
+    graph.connect(Sf("command", 1.0), x).connect(x, C("spring", stiffness=2.0))
+    made = stepper(graph)
+    assert made.report().splitlines()[1] == "0 unknowns, of which springs, resistors and inertia determine 0:"
+    run = made.simulate(1.0, step=0.1, progress=False)
+    assert run.ok and run["spring.effort"][-1] == pytest.approx(2.0) and run.ledger.relative_residual < 1e-12
+    before, command = made.gradients(made.step(h=0.1))
+    np.testing.assert_allclose((before, command), ([[1.0]], [[0.1]]))
