@@ -308,6 +308,9 @@ def stepper(
             "free_body_stepper(graph) for free bodies",
             about=model.name,
         )
+    if candidates is not None and not (callable(candidates) and hasattr(candidates, "bodies")):
+        cure = "an object with `bodies` that returns `Pairs` when called with their poses"
+        raise refusal("E501", f"candidates cannot be {candidates!r:.60}", cure, about=model.name, places=())
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
@@ -386,7 +389,7 @@ class Stepper:
         law.
         """
         convex, has_candidates = self.settings.friction == "convex", self.settings.candidates is not None
-        if has_candidates or (smoothing > 0.0 and not convex):
+        if has_candidates or (number(smoothing, "E501", "smoothing") > 0.0 and not convex):
             title, cure = "only the convex law of friction can be smoothed", 'friction="convex"'
             if has_candidates:
                 title, cure = "a step with candidates has no gradients", "contacts of the graph instead of candidates"
@@ -420,7 +423,7 @@ class Stepper:
         if state is not None and named is None:
             point = point_of(self.steps.compiled, t, np.asarray(state))
             workspace.x[:] = point.x
-        return workspace, p, float(t)
+        return workspace, p, number(t, "E501", "t")
 
     def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:

@@ -310,6 +310,7 @@ def test_components_parameters_and_tables():
 def test_plots_and_pickles(bumper):
     kept = bumper(keep=["mass.x", "wall.mode"])
     assert len(kept.plot()) == 2
+    assert bumper(keep=np.array(["mass.x", "wall.mode"])).names() == kept.names()
     sent = pickle.loads(pickle.dumps(kept))  # noqa: S301 - our own
     np.testing.assert_array_equal(sent["mass.x"], kept["mass.x"])
     assert sent.ledger.summary() == kept.ledger.summary() and sent.final == kept.final and sent.events == kept.events

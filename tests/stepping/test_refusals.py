@@ -81,6 +81,8 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E501", lambda: stepper(block(), reach=-1.0)),
     ("E501", lambda: stepper(block(), restitution=1.5)),
     ("E501", lambda: stepper(block(), restitution={"ceiling": 0.5})),
+    ("E501", lambda: stepper(block(), candidates=["block"])),  # type: ignore[arg-type]
+    ("E501", lambda: stepper(block()).step(h=0.1, t=1j)),  # type: ignore[arg-type]
     ("E501", lambda: stepper(block()).simulate(1.0, step=0.0)),
     ("E501", lambda: stepper(block()).simulate(-1.0, step=0.1)),
     ("E502", lambda: stepper(block(Se("control", lambda v: -v, signals=["along.flow"])))),
