@@ -286,8 +286,8 @@ def stepper(
         may touch anywhere (`Model.collisions`), within `reach` or, if that is infinite, the smallest half width of a shape.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements, E487
-    for rolling or spinning friction of collisions.
+    Raises E501 for invalid settings; `ModelError` E100 for anything but a graph, E502 for unsupported elements, E487 for rolling
+    or spinning friction of collisions.
     """
     if not isinstance(graph, (Graph, Model)):
         raise no_model(graph, "stepper", "graph")
@@ -349,7 +349,7 @@ class Stepper:
         progress: bool = True,
     ) -> Result:
         """Run from 0 to t_end in steps of `step`, s, which also end at jumps and kinks of sources; a step without a solution ends
-        the run. Raises `ModelError` E501 for invalid times."""
+        the run. Raises E501 for invalid times."""
         workspace, p = self._workspace(parameters, initial)
         return run_steps(self.steps, workspace, self._times(t_end, step, p), p, progress)
 
@@ -369,7 +369,8 @@ class Stepper:
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
-        Raises `ModelError` E252 for a state of the wrong size, E501 for an invalid h, E510 to E515 if the step has no solution.
+        Raises E501 for an invalid h or t; `ModelError` E252 for a state of the wrong size, E510 to E515 for a step without a
+        solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -386,7 +387,7 @@ class Stepper:
         smoothing : energy (J) of a logarithmic barrier that replaces the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 for a stepper with candidates, or for smoothing without the convex
-        law.
+        law; E501 for invalid smoothing.
         """
         convex, has_candidates = self.settings.friction == "convex", self.settings.candidates is not None
         if has_candidates or (number(smoothing, "E501", "smoothing") > 0.0 and not convex):

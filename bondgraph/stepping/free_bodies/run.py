@@ -109,8 +109,8 @@ class FreeBodyStepper:
     ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
-        Raises `ModelError` E548 for bodies that overlap at the start by more than a tenth of a half width, E549 for bodies
-        that are not free, E551 for invalid times. Too many candidates end the run (E514).
+        Raises E551 for invalid times; `ModelError` E548 for bodies that overlap at the start by more than a tenth of a half
+        width, E549 for bodies that are not free. Too many candidates end the run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
@@ -155,8 +155,8 @@ def free_body_stepper(
         until another body may touch them or their forces change. With 0, no body falls asleep.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E485 for an inertia that is not that of a rigid body, E549 for a graph
-    without collisions or with bodies that are not free, E551 for invalid settings; `simulate` raises E486 for bodies that cannot
+    Raises E551 for invalid settings; `ModelError` E100 for anything but a graph, E485 for an inertia that is not that of a rigid
+    body, E549 for a graph without collisions or with bodies that are not free; `simulate` raises E486 for bodies that cannot
     sleep.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with exact Coulomb friction.
