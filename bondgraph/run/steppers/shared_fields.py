@@ -37,12 +37,12 @@ class IntegratorTable(StepTable):
     p: Reals
     m: Annotated[Reals, Length(lambda c: c.mode_count)]
     levels: Annotated[Reals, Length(lambda c: 2 * c.guard_count)]
-    # As in `accuracy.table.ErrorWeights`, and as in `bound.Bound`.
+    # As in `accuracy.table.ErrorWeights`.
     size: Reals
     floor: Reals
     noise: Reals
     exceeded: Reals
-    # Largest sizes of the states since the last inspection of decayed states.
+    # Largest sizes of the states since the last inspection of decayed states; as in `bound.Bound`.
     recent: PerState
     window: Reals
     # Sample times, and space for `samples` rows; callback that makes space for more rows, or 0.

@@ -37,8 +37,8 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
     rtol promises and are more than rounding errors."""
     most, program = min(RTOL_FACTOR * rtol, MAX_RESIDUAL), result.program
-    by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
-    if by_hand or not ledger.relative_residual > most:
+    has_no_balance = program.energies is None and not program.islands  # the program has neither storages nor bonds
+    if has_no_balance or not ledger.relative_residual > most:
         return ()
     converted = _converted_energies(result)
     total = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
