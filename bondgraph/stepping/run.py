@@ -151,7 +151,7 @@ def _result(
         method=f"{steps.options.inertia}, {workspace.settings.friction}",
         steps=history.steps,
         rejected=0,
-        rates=8 * history.steps,
+        rates=(4 if steps.layout.still else 8) * history.steps,
         jacobians=0,
         guards=0,
         events=len(log),

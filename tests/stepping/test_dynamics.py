@@ -183,3 +183,7 @@ def test_a_graph_without_inertia_moves_as_commanded() -> None:
     assert run.ok and run["spring.effort"][-1] == pytest.approx(2.0) and run.ledger.relative_residual < 1e-12
     before, command = made.gradients(made.step(h=0.1))
     np.testing.assert_allclose((before, command), ([[1.0]], [[0.1]]))
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=1.0, initial=1.0))
+    still = stepper(graph, inertia="full").simulate(1.0, step=0.1, progress=False)
+    assert (run.statistics.rates, still.statistics.rates) == (80, 40)  # without sources, only the bodies move in a step

@@ -41,11 +41,11 @@ def check_stride(times: int) -> int:
 
 
 def checked_result(result: Result, origin: float, requested: tuple[np.ndarray, np.ndarray], lost: RankLoss | None) -> Result:
-    """Return the result of a run that began at `origin`, up to the loss of rank `lost`, if any.
+    """Return the requested samples of a run that began at `origin`, up to the loss of rank `lost`, if any.
 
     Parameters
     ----------
-    requested : requested sample times since the start and on the user's clock, (k,) s each; the result may have more samples.
+    requested : sample times since the start and on the user's clock, (k,) s each; `result` may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)
