@@ -11,7 +11,7 @@ from screwbond.models import collisions, ground, prescribed_body, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.springs import attach_between, point_spring
 
-from bondgraph import Graph
+from bondgraph import Graph, signals
 from bondgraph.errors import RunEndedWarning
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
@@ -204,6 +204,13 @@ def test_the_account_is_measured_and_closes():
     assert not np.array_equal(run.ledger.residual, np.zeros(len(run.t)))
     with_string = [tumbling(step, spring=True).ledger.relative_residual for step in (0.004, 0.0015)]
     assert 1e-6 < with_string[1] < 0.5 * with_string[0] < 0.05
+
+
+def test_other_states_need_rates_at_both_ends_of_a_step():
+    graphs = [graph_of(floor(), ball("ball", position=(0, 0, 1))) for _ in range(2)]
+    graphs[1].add(signals.square("wave", period=0.1), signals.integrator("area", "wave.y"))
+    runs = [free_body_stepper(graph).simulate(0.1, step=0.01) for graph in graphs]
+    assert [run.statistics.rates for run in runs] == [10, 20]
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():

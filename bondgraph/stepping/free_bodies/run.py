@@ -236,7 +236,7 @@ def _result(
         method="Moreau and Jean",
         steps=len(t) - 1,
         rejected=0,
-        rates=len(t) - 1,
+        rates=(len(t) - 1) * (2 if len(run.others) else 1),
         jacobians=0,
         guards=0,
         events=0,
