@@ -51,9 +51,8 @@ from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, event_function, event_handler, selection_after_stiffness, tolerances
-from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection
+from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
@@ -234,7 +233,7 @@ class Hybrid:
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
-        if not legs.too_many_steps(steps, max_steps, progress):
+        if not too_many_steps(steps, max_steps, progress):
             return ""
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
         return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"
