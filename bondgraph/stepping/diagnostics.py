@@ -25,7 +25,7 @@ _SMALL = 1e-6
 """Fraction of the largest multiplier, or of the largest motion, up to which a value counts as zero."""
 _ROUNDING = 1e-9
 _ROUND = 16
-"""Number of edges that approximate an exact cone in the search for unbalanced motions."""
+"""Number of edges that approximate an exact cone."""
 _AXES, PLANAR = "xyz", motions([False, False, True])
 
 

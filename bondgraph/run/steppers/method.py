@@ -26,8 +26,8 @@ class Method:
     explicit : True for a method without a Jacobian: the loop then calls `stiffness`, and `look_ahead` otherwise.
     root : (x), inline: return the factor by which to divide the step size, a root of the ratio x of error to tolerance.
     rounding : (c, i, h), inline: return the effect of rounding errors on state i in a step of length h.
-    attempt : (c, h, t_new, method): take a step from y to y_new, and return its error relative to the tolerance; an accepted step
-        has computed the rates `k` at its end.
+    attempt : (c, h, t_new, method): take a step from y to y_new, and return its error relative to the tolerance; after an
+        accepted step, `k` has the rates at its end.
     prepare_dense : (c, h, method): prepare the dense output of the step just attempted.
     dense : (c, theta, out, method): write the state at a fraction of that step.
     cubic : (c, theta, h, out, method): write a cheap approximation of that state.

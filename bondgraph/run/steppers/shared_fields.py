@@ -42,7 +42,7 @@ class IntegratorTable(StepTable):
     floor: Reals
     noise: Reals
     exceeded: Reals
-    # Largest sizes of the states since the last inspection of decayed states; as in `bound.Bound`.
+    # Largest sizes of the states since the last inspection of decayed states; window as in `bound.Bound`.
     recent: PerState
     window: Reals
     # Sample times, and space for `samples` rows; callback that makes space for more rows, or 0.

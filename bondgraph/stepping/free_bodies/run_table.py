@@ -24,7 +24,7 @@ from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candida
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 _CONTACTS_PER_SHAPE = 8
-"""Capacity for contacts and pairs at the start."""
+"""Initial capacity for contacts, and for pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
 """Fields per contact that a step passes on to the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
