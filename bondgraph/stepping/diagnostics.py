@@ -125,7 +125,8 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = 0.0 if solution.x is None else -float(solution.fun)
-    why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
+    owner = "its" if len(named) == 1 else "no position satisfies all of them: their"
+    why = f"{owner} total overlap is {overlap:.3g} m" if overlap else ""
     cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)

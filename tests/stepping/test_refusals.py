@@ -102,6 +102,16 @@ def test_refused(code: str, refused: Callable[[], object]) -> None:
     assert code in str(found.value)
 
 
+def test_a_single_contact_overlaps_alone() -> None:
+    graph, touch = Graph("walls"), planar_contact("touch", gap=0.05)
+    one, other = J1("one", domain="translation"), J1("other", domain="translation")
+    graph.connect(Sf("drive", -0.1), one).connect(Sf("rest", 0.0), other)
+    graph.connect(one, touch.port("normal")).connect(touch.port("normal"), other)
+    with pytest.warns(RunEndedWarning, match="E510"):
+        run = stepper(graph).simulate(1.0, step=0.1)
+    assert "its total overlap is 0.01 m" in str(run.failure) and "all of them" not in str(run.failure)
+
+
 def test_a_restitution_without_contacts_has_a_cure() -> None:
     graph, x = Graph("cart"), J1("x", domain="translation")
     graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=10.0))
