@@ -95,7 +95,7 @@ def supply(folder: Path) -> int:
 
     A package that holds these files in `bondgraph/emit/supplied` compiles none of the parts while its sources are unchanged.
 
-    Raises `CompileError` E391 without llvmlite, E399 if the sources cannot be read.
+    Raises `CompileError` E391 without llvmlite, E399 for sources that are newer than the process, or in an archive.
     """
     if not cache.sources():
         reason = "the sources are newer than this process, or in an archive"

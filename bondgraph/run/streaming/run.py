@@ -147,7 +147,7 @@ class KeptRuns:
             start_energies=run.start_energies,
             events=checked.events,
             failure=checked.failure,
-            statistics=statistics,
+            statistics=replace(statistics, wall_time=time.perf_counter() - begun),
             warnings=concerns,
             slots=self.chosen.slots,
             values=None,
