@@ -1,10 +1,7 @@
 """Operations on small arrays: plain formulas, written once, with their LaTeX form.
 
 An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the scalars of the tape (code and
-derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
-the package `screws`.
-
-Objects with formulas cannot be pickled: most formulas are the user's functions, without a name that another process could import.
+derivatives).
 """
 
 from __future__ import annotations
@@ -171,7 +168,7 @@ IDENTITY = Op("identity", lambda x: x, "#1")
 
 @cache
 def combine(signs: tuple[int, ...]) -> Op:
-    """Return the operation that sums arrays with these signs (a junction's balance)."""
+    """Return the operation that adds arrays with these signs (the balance of a junction)."""
 
     def total(*terms: Any) -> Any:
         return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
@@ -182,12 +179,10 @@ def combine(signs: tuple[int, ...]) -> Op:
 
 @cache
 def zeros(shape: tuple[int, ...]) -> Op:
-    """Return the operation without arguments that gives zeros of this shape."""
     return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
 
 
 def constant(value: Any) -> Constant:
-    """Return a value as a structural constant."""
     fixed = np.asarray(value, dtype=float)
     return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
@@ -242,19 +237,16 @@ def share_of(part: float) -> Op:
 
 @cache
 def stack(count: int) -> Op:
-    """Return the operation that makes an array (count,) of scalars."""
     row = ", ".join(f"#{k + 1}" for k in range(count))
     return Op("stack", lambda *scalars: array(list(scalars)), rf"\left({row}\right)")
 
 
 @cache
 def entry(index: int) -> Op:
-    """Return the operation (x) -> x[index]."""
     return Op("entry", lambda x: x[index], rf"\left(#1\right)_{{{index + 1}}}")
 
 
 def mode_is_active(mode: Any, active: tuple[int, ...]) -> Any:
-    """Return the condition that a mode is active."""
     if len(active) == 1:
         return equal(mode, float(active[0]))
     return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)

@@ -1,9 +1,9 @@
 """Energies of constitutive laws by quadrature: the work of a law along the ray from zero, accurate to about rounding error unless
 the law oscillates more than about ten times along the ray.
 
-The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
-Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
-points (Takahasi and Mori 1974).
+The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. If all pieces are polynomials in s of
+degree 30 or less, a Gauss-Legendre rule integrates them, otherwise the double exponential rule, which tolerates a vertical slope
+at the end points (Takahasi and Mori 1974).
 """
 
 from __future__ import annotations

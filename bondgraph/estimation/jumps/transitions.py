@@ -192,7 +192,6 @@ class EventJumps:
             raise coincidence_refusal(self._kernels, step.event, step.transition, off)
 
     def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Return True if a step is a collision that interacts with an earlier collision, except bounces of the same contact."""
         part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
             part.acts_on(other.part)

@@ -28,8 +28,8 @@ REACH_X, REACH_Y = 0.46, 0.34
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4], dtype=float)
 """Offsets of cells to which a node may move; near offsets are also tried around the middle of its neighbours."""
 _ROUNDING, _DIGITS, _FAR = 6755399441055744.0, 1e9, 1e300
-"""Number 1.5 * 2^52, which rounds a smaller number to an integer when added to it; ten to the power of the decimals kept; a
-number beyond all cells."""
+"""Number 1.5 * 2^52, which rounds a smaller number to an integer when added and subtracted; ten to the power of the decimals of a
+cost; a number beyond all cells."""
 
 
 class BoardTable(Table):
@@ -114,7 +114,6 @@ class Board:
         return np.asarray(costs)
 
     def total_costs(self, trials: np.ndarray) -> np.ndarray:
-        """Return the total costs of many drawings (k, n, 2)."""
         return np.asarray(self.lower_bounds(trials) + self._of_trials(find_faults, trials)[:, 0])
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
@@ -194,7 +193,6 @@ def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals)
 
 @inline
 def rounded(x: float) -> float:
-    """Return the nearest integer, with ties to even."""
     return (x + _ROUNDING) - _ROUNDING
 
 
@@ -260,7 +258,6 @@ def holds_others(b: BoardTable, cells: Reals, g: int, left: float, right: float,
 
 
 def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store 1 for every valid drawing."""
     for k in range(count):
         results[k] = float(is_valid(b, trials[2 * b.nodes * k :]))
 
@@ -299,13 +296,12 @@ def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def find_faults(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store the costs of crossings and touches of every drawing."""
     for k in range(count):
         results[k] = faults(b, trials[2 * b.nodes * k :])
 
 
 def faults(b: BoardTable, cells: Reals) -> float:
-    """Return the cost of crossings and of edges that touch nodes, except inside blocks, where nothing changes."""
+    """Return the cost of crossings and of edges that touch nodes, except of edges inside blocks, which no move changes."""
     cost = 0.0
     for e in range(b.edges):
         b.p, b.q = b.tails[e], b.heads[e]

@@ -171,7 +171,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps, of about 1 ms each, for this many nodes. Above about 150 nodes, no picture is legible."""
+    """Return the number of sweeps; a picture of more than about 150 nodes is illegible, and is not improved."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
@@ -236,10 +236,10 @@ def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndar
                 if i in fixed and j in fixed:
                     continue
                 apart = where[i] - where[j]
-                room = half[i] + half[j] - np.abs(apart)
-                if np.all(room > 1e-6):
-                    axis = int(np.argmin(room))
-                    push = np.copysign(room[axis], apart[axis] if apart[axis] != 0 else 1.0)
+                overlap = half[i] + half[j] - np.abs(apart)
+                if np.all(overlap > 1e-6):
+                    axis = int(np.argmin(overlap))
+                    push = np.copysign(overlap[axis], apart[axis] if apart[axis] != 0 else 1.0)
                     share = 1.0 if j in fixed else 0.0 if i in fixed else 0.5
                     where[i, axis] += share * push
                     where[j, axis] -= (1.0 - share) * push

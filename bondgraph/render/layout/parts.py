@@ -41,16 +41,15 @@ def canonical(sketch: Sketch) -> Sketch:
     boxes = [sketch.boxes[old - count] for old in order if old >= count]
     boxes = [replace(box, members=tuple(sorted(new[old] for old in box.members))) for box in boxes]
     return replace(
-        sketch, nodes=tuple(sketch.nodes[old] for old in new), edges=tuple(sorted(edges, key=_of_edge)), boxes=tuple(boxes)
+        sketch, nodes=tuple(sketch.nodes[old] for old in new), edges=tuple(sorted(edges, key=_edge_sort_key)), boxes=tuple(boxes)
     )
 
 
 def mark_of(edge: Edge) -> tuple[int, int]:
-    """Return the mark of an edge: a bond with its dimension, or a signal."""
     return (0, edge.bond.dimension) if edge.bond is not None else (1, 0)
 
 
-def _of_edge(edge: Edge) -> tuple[Any, ...]:
+def _edge_sort_key(edge: Edge) -> tuple[Any, ...]:
     return edge.tail, edge.head, mark_of(edge), _natural(edge.bond.name if edge.bond is not None else "")
 
 

@@ -21,11 +21,11 @@ from bondgraph.render.sketch import Sketch, SketchNode
 
 GAP = 5.0
 """Gap between a node's text and the end of an edge, px."""
-ROOM = 4.0
+CLEARANCE = 4.0
 """Gap between a node's text and an edge of other nodes, px."""
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
-DETOUR_COST, BOX_COST = 0.3, 0.25
+DETOUR_COST, BOX_COST = 0.3, 1.0
 """Costs of each px of detour and of each px inside another box, px."""
 NODE_COST, NAME_COST = 150.0, 40.0
 """Costs of each point inside a node and of each point inside a name, px."""
@@ -51,7 +51,7 @@ class Obstacles:
 
 
 def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
-    half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
+    half = np.array([(node.half_width + CLEARANCE, node.half_height + CLEARANCE) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
     below = np.array([(sketch.nodes[i].below / 2 + 2, sketch.nodes[i].half_height + 9) for i in named]).reshape(-1, 2)
     middle = where[named] + below * np.array([0.0, 1.0])
@@ -98,19 +98,19 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
     near = np.all((world.high > low) & (world.low < high), axis=1)
     near[own_nodes] = False
     cost = NODE_COST * int(within(points, world.low[near], world.high[near]).sum())
-    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
+    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + CLEARANCE, world.high[own_nodes] - CLEARANCE).sum())
     others = (world.named_nodes != edge.tail) & (world.named_nodes != edge.head)
     cost += NAME_COST * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
-    strange = foreign_boxes(world, edge.tail, edge.head)
+    foreign = foreign_boxes(world, edge.tail, edge.head)
     spacing = route.length / max(len(points) - 1, 1)
-    cost += BOX_COST * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
+    cost += BOX_COST * spacing * int(within(points, world.frames[foreign, 0], world.frames[foreign, 1]).any(axis=1).sum())
     cost += DETOUR_COST * max(route.length - float(length(route.end - route.start)), 0.0)
     cost += CORNER_COST * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
-    cost += _of_lines(route, index, sketch, lines)
+    cost += _line_cost(route, index, sketch, lines)
     return float(cost)
 
 
-def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
+def _line_cost(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -202,9 +202,9 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
         left, top = low[:, 0, None, None], low[:, 1, None, None]
         right, bottom = high[:, 0, None, None], high[:, 1, None, None]
         x, y = xs[None, :, None], ys[None, None, :]
-        level = (x[:, :-1] < right) & (x[:, 1:] > left) & (y > top) & (y < bottom)
-        plumb = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
-        return level, plumb
+        horizontal = (x[:, :-1] < right) & (x[:, 1:] > left) & (y > top) & (y < bottom)
+        vertical = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
+        return horizontal, vertical
 
     names = sections(world.names[:, 0], world.names[:, 1])
     return RoutingGrid(
@@ -240,27 +240,27 @@ def _costs(
 ) -> tuple[list[list[float]], list[list[float]]]:
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
-    strange = foreign_boxes(world, edge.tail, edge.head)
+    foreign = foreign_boxes(world, edge.tail, edge.head)
     spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
-    met = _met(sketch, grid, lines)
+    occupancy = _occupancy(sketch, grid, lines)
     share = 1.0 if edge.bond is not None else 0.4
     costs = []
     for kind in (0, 1):
-        foreign_here = grid.in_frames[kind][strange].any(axis=0)
-        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * met[kind]
+        foreign_here = grid.in_frames[kind][foreign].any(axis=0)
+        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * occupancy[kind]
         cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
         blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
         costs.append(np.where(blocked, np.inf, cost).tolist())
     return costs[0], costs[1]
 
 
-def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
+def _occupancy(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
     """Return how many points of the drawn lines lie on each horizontal and vertical section, weighted by kind of line."""
-    level, plumb = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
+    horizontal, vertical = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
     for other, line in lines:
         weight = 1.0 if sketch.edges[other].bond is not None else 0.4
         points = line.points
-        for kind, (counts, along, across) in enumerate(((level, grid.xs, grid.ys), (plumb, grid.ys, grid.xs))):
+        for kind, (counts, along, across) in enumerate(((horizontal, grid.xs, grid.ys), (vertical, grid.ys, grid.xs))):
             here, there = points[:, kind], points[:, 1 - kind]
             section = np.searchsorted(along, here) - 1
             for side in (0, 1):
@@ -269,7 +269,7 @@ def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) 
                 good &= np.abs(across[np.clip(street, 0, len(across) - 1)] - there) < LANE_WIDTH
                 pair = (section[good], street[good]) if kind == 0 else (street[good], section[good])
                 np.add.at(counts, pair, weight)
-    return level, plumb
+    return horizontal, vertical
 
 
 Ends = dict[tuple[int, int], tuple[float, float, float]]
@@ -315,14 +315,14 @@ def _ends(
     return ends
 
 
-def _turn(cosine: float) -> float:
+def _turn_cost(cosine: float) -> float:
     return 0.0 if cosine > 0.999 else CORNER_COST if cosine > 0.5 else CORNER_COST + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
     grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
 ) -> list[tuple[int, int]] | None:
-    level, plumb = costs
+    horizontal, vertical = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
     goal_x, goal_y = float(goal[0]), float(goal[1])
 
@@ -341,7 +341,7 @@ def _shortest(
 
     for (i, j), (cost, x, y) in sorted(away.items()):
         for way, (dx, dy) in enumerate(_MOVES):
-            if (turn := _turn(x * dx + y * dy)) < np.inf:
+            if (turn := _turn_cost(x * dx + y * dy)) < np.inf:
                 reach(cost + turn, (i, j, way), None)
     best, last = np.inf, None
     while queue and queue[0][0] < best:
@@ -352,12 +352,12 @@ def _shortest(
         dx, dy = _MOVES[way]
         if (i, j) in back:
             end_cost, x, y = back[i, j]
-            total = cost + end_cost + _turn(-(x * dx + y * dy))
+            total = cost + end_cost + _turn_cost(-(x * dx + y * dy))
             if total < best - 1e-9:
                 best, last = total, state
         k, m = i + dx, j + dy
         if 0 <= k < len(xs) and 0 <= m < len(ys):
-            section = level[min(i, k)][j] if dx else plumb[i][min(j, m)]
+            section = horizontal[min(i, k)][j] if dx else vertical[i][min(j, m)]
             if section < np.inf:
                 reach(cost + section, (k, m, way), state)
         for turned in range(4):
@@ -379,12 +379,12 @@ def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
     route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
-            edges = _inside(sketch, part)
+            edges = _edges_inside(sketch, part)
             if like is None:
                 _add_routes(sketch, where, edges, route_of, part)
                 continue
             mirror, shift = like
-            for edge, original in zip(edges, _inside(sketch, copies.members[0]), strict=True):
+            for edge, original in zip(edges, _edges_inside(sketch, copies.members[0]), strict=True):
                 route_of.setdefault(edge, Route(route_of[original].corners * mirror + shift, route_of[original].reach))
     _add_routes(sketch, where, range(len(sketch.edges)), route_of, np.array(range(len(sketch.nodes)), dtype=int))
     return tuple(route_of[i] for i in range(len(sketch.edges)))
@@ -403,7 +403,7 @@ def _mirrored(sketch: Sketch, where: np.ndarray, copies: Copies) -> list[tuple[n
     return result
 
 
-def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
+def _edges_inside(sketch: Sketch, part: np.ndarray) -> list[int]:
     """Return the edges between nodes of a part, in an order common to its copies."""
     index_of = {int(node): k for k, node in enumerate(part)}
     edges = [

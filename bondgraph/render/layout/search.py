@@ -1,7 +1,7 @@
 """Search on the grid for cells with short, horizontal or vertical edges without crossings.
 
-Simulated annealing with a fixed seed moves single nodes, then a greedy finish also exchanges nodes and moves, mirrors and turns
-branches and boxes. Every step keeps boxes apart.
+Simulated annealing with fixed seeds moves single nodes and whole blocks; a greedy finish also exchanges nodes, and moves, mirrors
+and turns branches and boxes. No step lets separate boxes overlap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_CACHED = 2000
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Return better cells for a graph, with blocks unchanged inside or mirrored; results are cached."""
+    """Return better cells for a graph, in which blocks stay unchanged inside or are mirrored; results are cached."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]

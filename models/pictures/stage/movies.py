@@ -188,7 +188,7 @@ def show(
     window : open a window; by default True with a screen and outside notebooks.
 
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
-    result; `ExtraError` E416 without pyvista.
+    result or a scene; `ExtraError` E416 without pyvista, E418 if rendering is impossible.
     """
     require_package("a view", "pyvista")
     scene = as_scene(shown)

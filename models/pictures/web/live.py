@@ -25,7 +25,7 @@ from screws.errors import plural
 Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
-OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
+RULES_BY_SIZE = {3: "at", 7: "pose", 16: "matrix"}
 """Rule that turns a signal into a pose, by the signal's number of components."""
 
 
@@ -115,7 +115,7 @@ class _Rules:
                 size = self.columns.layout[source.arguments[0].name].size
                 first = rule[1]
                 rule = (
-                    [OF_SIZE[size], first]
+                    [RULES_BY_SIZE[size], first]
                     if source.rule == "signal"
                     else ["plane", first, first + 1, first + 2 if size > 2 else None]
                 )

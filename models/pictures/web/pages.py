@@ -258,8 +258,8 @@ DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 def open_in_browser(path: Path) -> bool:
     """Open a file in the browser of the desktop; return False without a desktop, where a text browser would take over the
     terminal."""
-    elsewhere = sys.platform in ("win32", "darwin")
-    return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
+    has_desktop = sys.platform in ("win32", "darwin") or any(map(os.environ.get, DESKTOPS))
+    return has_desktop and webbrowser.open(path.resolve().as_uri())
 
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "labels.js", "plots.js", "graph.js", "play.js")
@@ -348,7 +348,7 @@ def page(
     scene = _scene(shown)
     plots = None if plots is None else names_of(plots, "plots")
     seconds = _duration(scene) if seconds is None else seconds
-    _times(scene, seconds, show)
+    _check_times(scene, seconds, show)
     if live is not None:
         # The run in the page has its own samples, shared by everything drawn, and no energy account.
         scene = replace(downsample(scene), panels=())
@@ -406,9 +406,9 @@ def _duration(scene: Scene) -> float:
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
 
-def _times(scene: Scene, seconds: float, show: float | None) -> None:
+def _check_times(scene: Scene, seconds: float, show: float | None) -> None:
     if not (math.isfinite(seconds) and seconds > 0.0):
-        raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
+        raise refusal("E582", f"the playing time cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
     if show is not None and not start <= show <= end:
         cures = (f"show= between {start:g} and {end:g}", "omit `show` to begin at the start")
