@@ -100,7 +100,6 @@ def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experim
 
 
 def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """Raise E376 if an experiment sets a parameter that is to be estimated."""
     resolve = compiled.system.resolve
     fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
     if both := [name for name in unknown if resolve(name) in fixed]:

@@ -26,7 +26,7 @@ from bondgraph.estimation.estimate_result import Estimate, Experiment, Measured,
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, with_values
 from bondgraph.estimation.identifiability import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
-from bondgraph.estimation.sensitivity_results import RunSensitivities, by_name, sensitivities_along
+from bondgraph.estimation.sensitivity_results import RunSensitivities, changes_by_name, sensitivities_along
 from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
@@ -127,8 +127,6 @@ class Evaluation:
 
 @dataclass
 class _Search:
-    """Search that runs all experiments for successive sets of numbers and caches the last evaluation."""
-
     variational: Variational
     trials: tuple[Trial, ...]
     settings: Mapping[str, Any]
@@ -205,7 +203,7 @@ class _Search:
         compiled, varied = self.variational.compiled, self.variational.varied
         for trial in self.trials:
             experiment = trial.experiment
-            initial, parameters = by_name(compiled, experiment.initial, experiment.parameters)
+            initial, parameters = changes_by_name(compiled, experiment.initial, experiment.parameters)
             parameters, initial = with_values(compiled, varied, numbers.tolist(), parameters, initial)
             settings = {**self.settings, "samples": trial.samples, "t_start": experiment.t_start, "strict": False}
             with warnings.catch_warnings():  # Runs far from the data may warn; the results hold the warnings of the last run.

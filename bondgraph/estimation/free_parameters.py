@@ -145,7 +145,7 @@ def start_slopes(
         strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
         stride = next((h for h in strides if all(np.array_equal(start(at + s)[1], m) for s in (-h, h))), None)
         if stride is None:
-            raise _at_an_edge(compiled, varied.labels[j])
+            raise _mode_change_refusal(compiled, varied.labels[j])
         slope, scatter = _slope(start, at, stride)
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
@@ -173,10 +173,10 @@ def _refuse_edges(
             except ScrewbondError:
                 continue
             if np.any(modes != m):
-                raise _at_an_edge(compiled, varied.labels[j])
+                raise _mode_change_refusal(compiled, varied.labels[j])
 
 
-def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
+def _mode_change_refusal(compiled: Compiled, label: str) -> ModelError:
     title = f'the start changes its mode if "{label}" changes slightly'
     return refusal("E371", title, "another start, away from mode changes", about=compiled.model.name, places=())
 

@@ -29,7 +29,6 @@ ROUNDING_RANK = 1e-9
 """Relative size below which a column of derivatives, or a singular value, counts as rounding error of the runs."""
 
 OUTLIER = 5.0
-"""Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED = 0.1
 """Component of a poorly determined direction above which a message names the number."""

@@ -290,7 +290,7 @@ def sensitivities_along(
     settings: Mapping[str, Any],
 ) -> RunSensitivities:
     compiled = variational.compiled
-    starts, changes = by_name(compiled, initial, parameters)
+    starts, changes = changes_by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}
     start, slopes = compiled.initial(starts, changes), start_slopes(compiled, variational.varied, changes, starts)
     result = compiled.simulate(t_end, parameters=changes, initial=starts, **settings)
@@ -300,7 +300,7 @@ def sensitivities_along(
     return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S, doubts, variational)
 
 
-def by_name(
+def changes_by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return changes of start values and of parameters, including parameters that were solved for together with start values."""

@@ -174,7 +174,6 @@ class Model(Frozen):
     aliases: Mapping[str, str]
     """Names of values by exported signal name (`egg 2.pose`)."""
     groups: tuple[str, ...] = ()
-    """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
     """Elements that are ports of nested graphs; a junction among them may have a single bond."""
     contacts: tuple[ContactPoint, ...] = ()
@@ -187,7 +186,6 @@ class Model(Frozen):
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
-    """Symbols of the nested graphs by path."""
 
     @property
     def guesses(self) -> Mapping[str, float]:

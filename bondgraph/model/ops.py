@@ -71,7 +71,6 @@ class Gate(Op):
     """Operation (mode, value) -> value in some modes, zero in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes in which the value passes."""
 
 
 @short_repr
@@ -80,7 +79,6 @@ class Choice(Op):
     """Operation (mode, held, released) -> held in some modes, released in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes with the value `held`."""
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def constant(value: Any) -> Constant:
     return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
 
-def _through(matrix: Any, vector: Any) -> Any:
+def _apply(matrix: Any, vector: Any) -> Any:
     """Return matrix @ vector; a number scales the vector, (n,) is a single row, and a single component is a scalar."""
     shape = np.shape(matrix)
     if not shape:
@@ -197,16 +195,16 @@ def _through(matrix: Any, vector: Any) -> Any:
     return out if rows.shape[0] > 1 else out[0]
 
 
-def _through_transposed(matrix: Any, vector: Any) -> Any:
+def _apply_transposed(matrix: Any, vector: Any) -> Any:
     shape = np.shape(matrix)
     if not shape:
         return matrix * vector
-    return _through(matrix.reshape(-1, 1) if len(shape) == 1 else matrix.T, vector)
+    return _apply(matrix.reshape(-1, 1) if len(shape) == 1 else matrix.T, vector)
 
 
-APPLY = Op("apply", _through, "#1\\,#2")
+APPLY = Op("apply", _apply, "#1\\,#2")
 """Product N f: scalar times array, row times vector, or matrix times vector."""
-APPLY_TRANSPOSED = Op("apply transposed", _through_transposed, "#1^T\\,#2")
+APPLY_TRANSPOSED = Op("apply transposed", _apply_transposed, "#1^T\\,#2")
 """Product N^T e, the power-conjugate of `APPLY`."""
 APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
 """Quotient x / n for a scalar ratio n."""
@@ -217,7 +215,6 @@ SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
 NEGATE = Op("negate", lambda x: -x, "-#1")
 
 POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else effort * flow, "#1 \\cdot #2")
-"""Power, effort dot flow, W."""
 
 
 def _heat(flow: Any) -> Any:

@@ -26,10 +26,8 @@ from bondgraph.tape.specialise import substitute
 from screws.scalars import equal, maximum, minimum, where
 
 MAX_DEGREE = 30
-"""Largest degree of a polynomial for the Gauss-Legendre rule."""
 _SELECTIONS = op.SELECTS | {op.SIGN, op.SEARCHSORTED}
 MAX_BREAKS = 64
-"""Maximum number of jumps and kinks of a law."""
 STEP, REACH = 0.0625, 3.125
 """Step and largest node of the double exponential rule, before the transformation."""
 

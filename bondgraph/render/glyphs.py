@@ -84,7 +84,6 @@ def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
 
 
 def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
-    """Return the bar across the end of a bond where the effort is imposed."""
     along = route.direction(1.0 if at_head else 0.0)
     across = np.array([-along[1], along[0]])
     end = route.end + 1.2 * along if at_head else route.start - 1.2 * along

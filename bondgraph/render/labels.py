@@ -42,7 +42,6 @@ Texts = tuple[str, str]
 
 
 def letters_of(bond: Bond, number: int) -> Texts:
-    """Return the letters of effort and flow with the number of the bond."""
     effort, flow = (letter + str(number).translate(_DIGITS) for letter in LETTERS.get(bond.domain.name, ("e", "f")))
     return effort, flow
 

@@ -46,7 +46,6 @@ class Lettering:
     words: str
     at: Point
     style: Mapping[str, str]
-    """Attributes of SVG."""
 
     @property
     def bold(self) -> bool:

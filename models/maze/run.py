@@ -73,7 +73,7 @@ class MazeRun:
 
     @cached_property
     def force(self) -> np.ndarray:
-        """Normal force of the ring on the ball (k,), N: 2 (r + b) lambda_1, since |dh_1 / dq| is twice the distance."""
+        """Normal force of the ring on the ball (k,), N: 2 |q| lambda_1 at the ball's position q, since |dh_1 / dq| = 2 |q|."""
         return 2.0 * np.linalg.norm(self["q.ball"], axis=1) * self["normal.multiplier"]
 
     @cached_property

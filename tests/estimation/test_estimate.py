@@ -167,7 +167,7 @@ def test_words_and_pictures():
     assert repr(found).startswith("Estimate(winding.resistance=")
     pytest.importorskip("matplotlib").use("Agg")
     assert len(found.plot()) == 2 and len(found.plot("rotor.flow")) == 1
-    with pytest.raises(KeyError, match='no channel "rotor.speed"'):
+    with pytest.raises(KeyError, match=r'no channel "rotor\.speed"'):
         found.plot("rotor.speed")
     with pytest.raises(KeyError, match="E318 no estimated number"):
         found["coil.inertia"]

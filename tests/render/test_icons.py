@@ -51,7 +51,7 @@ def test_it_can_be_unfolded() -> None:
 
 @pytest.mark.parametrize("icon", ["M.5.5", "M01", "M0 .5 L1.5"])
 def test_numbers_without_spaces_are_refused(icon: str) -> None:
-    with pytest.raises(ModelError, match="E183.*cannot be drawn"):
+    with pytest.raises(ModelError, match=r"E183.*cannot be drawn"):
         filter_of("part", icon)
 
 

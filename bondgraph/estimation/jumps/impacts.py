@@ -66,8 +66,6 @@ class ImpactPart:
 
 
 class CollisionJumps:
-    """Jumps of D at the collisions of a run."""
-
     def __init__(self, kernels: RunKernels, collisions: Collisions):
         self._kernels, self._collisions = kernels, collisions
         self._history = GuardHistory(kernels.bound, kernels.bound.span)

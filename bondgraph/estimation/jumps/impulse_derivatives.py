@@ -133,8 +133,6 @@ add no energy; friction limit that counts as zero, relative to the impact's flow
 
 
 class DegeneracyKind(Enum):
-    """Kinds of degeneracy of an impact, each with its message about a contact."""
-
     PUSHES = '"{}" is at the boundary between contact and separation'
     STICKS = '"{}" is at the boundary between sticking and slipping'
     APPROACHES = '"{}" touches without approaching, so that a slight change decides whether it takes part'

@@ -263,8 +263,6 @@ def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
-    """Return 1 if every cell holds at most one node, every box only its own nodes, and boxes do not overlap unless one is
-    inside the other."""
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:
@@ -383,4 +381,3 @@ def touch(px: float, py: float, qx: float, qy: float, x: float, y: float) -> flo
 
 
 EXPORTED = (best_move, find_parts, find_faults, find_valid)
-"""Functions that the search calls."""

@@ -35,7 +35,7 @@ def canonical(sketch: Sketch) -> Sketch:
     ]
     sizes += [(float(len(box.title)), 0.0, 0.0, False) for box in sketch.boxes]
     names = [node.name for node in sketch.nodes] + [box.path for box in sketch.boxes]
-    order = canonical_order(links, (shapes, sizes), [_natural(name) for name in names])
+    order = canonical_order(links, (shapes, sizes), [_natural_sort_key(name) for name in names])
     new = {old: k for k, old in enumerate(old for old in order if old < count)}
     edges = [edge.renumbered(new) for edge in sketch.edges]
     boxes = [sketch.boxes[old - count] for old in order if old >= count]
@@ -50,10 +50,10 @@ def mark_of(edge: Edge) -> tuple[int, int]:
 
 
 def _edge_sort_key(edge: Edge) -> tuple[Any, ...]:
-    return edge.tail, edge.head, mark_of(edge), _natural(edge.bond.name if edge.bond is not None else "")
+    return edge.tail, edge.head, mark_of(edge), _natural_sort_key(edge.bond.name if edge.bond is not None else "")
 
 
-def _natural(name: str) -> list[tuple[str, int]]:
+def _natural_sort_key(name: str) -> list[tuple[str, int]]:
     """Return a sort key that compares numbers in names as numbers: "arm 2" before "arm 10"."""
     return [(letters, int(digits or -1)) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
 
@@ -102,7 +102,7 @@ def _ranks(values: Sequence[Hashable]) -> list[int]:
 
 
 def _certificate(colours: Sequence[int], links: Links) -> list[Any]:
-    """Return a certificate of a colouring, equal for colourings that a symmetry exchanges."""
+    """Return a value that is equal for colourings that a symmetry exchanges."""
     return [sorted(colours), sorted((colours[a], colours[b], mark) for a, b, mark in links)]
 
 

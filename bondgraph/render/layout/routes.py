@@ -36,7 +36,6 @@ CROSSING_COST, CROWDING_COST, CORNER_COST = 60.0, 120.0, 30.0
 @dataclass(frozen=True)
 class Obstacles:
     nodes: np.ndarray
-    """Nodes, (m,)."""
     low: np.ndarray
     """Left and top (m, 2) of the bodies of the nodes, including the gap around them."""
     high: np.ndarray
@@ -47,7 +46,6 @@ class Obstacles:
     frames: np.ndarray
     """Rectangles (b, 2, 2) of boxes that hold some but not all of these nodes: left and top, right and bottom."""
     around: tuple[frozenset[int], ...]
-    """Nodes in each box."""
 
 
 def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:

@@ -62,7 +62,7 @@ def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: 
 
 
 def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
-    scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
+    scene.need("solids, frames, paths or springs", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal(
             "E680", f"the playing time cannot be {seconds:g} s", "seconds=10.0", "omit `seconds` for real time", about=scene.title

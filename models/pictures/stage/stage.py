@@ -228,7 +228,7 @@ class Stage:
         mesh: tuple[int, int] = (65, 97),
         on_screen: bool = False,
     ):
-        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
+        scene.need("solids, frames, paths or springs", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer

@@ -52,7 +52,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     facts = {
         "live": [slider_facts(run, name, bounds) for name, bounds in live.items()],
         "doubts": doubts_of(result),
-        **_places(scene, data, compiled, columns),
+        **_drawn_columns(scene, data, compiled, columns),
     }
     if not is_available():
         return page_json({**facts, "events": False, "why": REPLAYS, "replay": True})
@@ -131,7 +131,7 @@ class _Rules:
         return value.T.ravel().tolist() if isinstance(value, np.ndarray) else value
 
 
-def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
+def _drawn_columns(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
     rules, program = _Rules(columns), compiled.program
     contacts = {contact.point.path: contact for contact in program.contacts}
     touches = [touch.source for touch in scene.contacts if touch.source is not None]

@@ -166,7 +166,7 @@ class Plottable:
 
 
 def plottable(result: Result) -> Plottable:
-    """Return all scalars and short vectors that change with time, in the order of their names in the result."""
+    """Return all scalars and short vectors other than parameters, in the order of their names in the result."""
     names: dict[tuple[str, int, int], list[str]] = {}
     slots: dict[tuple[str, int, int], Slot] = {}
     layout = result.program.layout
@@ -418,7 +418,7 @@ def _check_times(scene: Scene, seconds: float, show: float | None) -> None:
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
     """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
-    if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
+    if scene.result is not None and plots is None and all(map(_shows_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
     events = [mark.t for mark in scene.event_marks if not mark.internal]
     packed, playback = Packed(), show_times(scene, 601)
@@ -428,7 +428,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     packed.put("t", scene.t, "Float64")
     return {
         "subtitle": scene.subtitle,
-        "early": _early(scene),
+        "early": _early_end(scene),
         "ink": INK,
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
@@ -439,22 +439,22 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "show": float(scene.t[0]) if show is None else show,
         **pack_scene(scene, packed),
         "plots": panels,
-        **_of_result(scene, packed, first),
+        **_result_data(scene, packed, first),
         "arrays": packed.arrays,
         "curves": packed.curves,
     }
 
 
-def _early(scene: Scene) -> str:
+def _early_end(scene: Scene) -> str:
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 
 
-def _of_energy(panel: Panel) -> bool:
+def _shows_energy(panel: Panel) -> bool:
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
-def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
+def _result_data(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
     result = scene.result
     if result is None:
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}

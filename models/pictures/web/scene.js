@@ -44,7 +44,7 @@ function draw(m, H, { tint = null, glass = [1, 1, 1], light = 1, count = m.count
   gl.uniform4f(locate.tint, ...(tint || [0, 0, 0]), tint ? 1 : -1); gl.uniform3f(locate.glass, ...glass); gl.uniform1f(locate.light, light);
   gl.drawElements(lines ? gl.LINES : gl.TRIANGLES, count, m.short ? gl.UNSIGNED_SHORT : gl.UNSIGNED_INT, 0);
 }
-// A solid of revolution about x from a profile of (x, r, nx, nr), with one colour or none.
+// A solid of revolution about x from a profile of (x, r, nx, nr).
 function turned(profile, sides = 20) {
   const p = [], n = [], index = [];
   profile.forEach(([x, r, nx, nr], k) => {
