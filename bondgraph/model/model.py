@@ -142,7 +142,7 @@ class Visible:
     """Part that a picture can show: a body, a joint, a spring, a chain, a contact."""
 
     kind: str
-    """Name of the drawing function."""
+    """Kind of part, which selects the drawing function."""
     signals: Mapping[str, str]
     """Signals by use, such as the pose of the part at every time of a run."""
     shape: Any = None

@@ -157,9 +157,9 @@ def _crossed(one: Route, other: Route) -> int:
 CORNER_RADIUS = 14.0
 """Reach of the rounded corners, px."""
 STREET_GAP = 9.0
-"""Distance from a node to the street beside it, px; streets are at least `STREET_GAP` - 2 apart."""
+"""Distance from a node to the street beside it, px; this street is omitted if another is nearer to it than `STREET_GAP` - 2."""
 LANE_WIDTH = 5.0
-"""Distance below which a line blocks a street, px."""
+"""Distance from a street below which points of a line count as in it, px."""
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 SHARED_POINT_COST = 30.0
@@ -452,7 +452,7 @@ MAX_BULGE = 34.0
 MAX_DIRECT_COST = 110.0
 """Cost of a direct line above which a detour is tried, px."""
 BULGE_COST = 45.0
-"""Cost of each additional bulge that is tried, px."""
+"""Cost of a bulge for each bulge that is tried before it, px."""
 
 
 def _direct(

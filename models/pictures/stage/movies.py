@@ -198,7 +198,7 @@ def show(
             "show(result, window=False), for the view alone",
             'page(result, "run.html"), still(...), poster(...), movie(...)',
         )
-        raise refusal("E578", f"there is no screen to show {scene.title} on", *cures, about=scene.title)
+        raise refusal("E578", f"no screen is available to show {scene.title}", *cures, about=scene.title)
     span = (float(scene.t[0]), float(scene.t[-1]))
     now = min(max(representative_time(scene) if t is None else t, span[0]), span[1])
     view = View(scene, now, size, opened)

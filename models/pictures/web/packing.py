@@ -191,7 +191,8 @@ STRAIGHTNESS = 2e-3
 
 @dataclass(frozen=True, eq=False)
 class EventRows:
-    """Samples of a result in a span of time, with the values just before and just after simultaneous events in it.
+    """Samples of a result in a span of time, with the values just before and just after its events; simultaneous events count as
+    one.
 
     Attributes
     ----------

@@ -186,8 +186,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
     quantities = plottable(result)
     for name in plots:
         if name not in result or quantities.key(result, name) not in quantities.slots:
-            cures = ("scalars or vectors from `result.names()`",)
-            raise refusal("E581", f'"{name}" cannot be plotted on a page', *cures, about=result.program.name)
+            cure = f"scalars, or vectors of up to {MAX_COMPONENTS} components, from `result.names()`, but no parameters"
+            raise refusal("E581", f'"{name}" cannot be plotted on a page', cure, about=result.program.name)
     return list(plots)
 
 
@@ -335,7 +335,7 @@ def page(
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
     plots : names of quantities plotted initially; by default the scene's panels, and characteristic quantities if these panels
-        show only energies. All other quantities can be chosen on the page.
+        show only energies. Other scalars and vectors of up to 7 components can be chosen on the page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
