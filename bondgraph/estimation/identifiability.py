@@ -23,7 +23,7 @@ from bondgraph.estimation.sensitivity_results import RunSensitivities
 from screws.errors import plural
 
 UNIDENTIFIABLE = 1.0
-"""Relative standard deviation above which a number or combination counts as not identifiable."""
+"""Relative standard deviation from which a finding reports a number or combination."""
 
 ROUNDING_RANK = 1e-9
 """Relative size below which a column of derivatives, or a singular value, counts as rounding error of the runs."""

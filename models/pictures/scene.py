@@ -73,7 +73,8 @@ class Scene:
     Attributes
     ----------
     title, name : heading, and name of the run.
-    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact.
+    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact or, without contacts, of
+        the smallest solid.
     view, up : unit vectors to the viewer and upward; None: automatic.
     slow_motion : spans that a movie slows down; if empty, short contacts.
     result : the run, if any: pages show its bond graph and quantities.

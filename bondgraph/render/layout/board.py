@@ -124,10 +124,10 @@ class Board:
     def total_cost(self, cells: np.ndarray) -> float:
         return float(self.total_costs(cells[None])[0])
 
-    def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
+    def move(self, node: int, cells: np.ndarray, temperature: float, noise: Noise) -> None:
         """Move one node, in place, to the best free cell near it or the middle of its neighbours, or, at a high temperature,
         possibly to a worse cell."""
-        noise.skip(self._call(best_move, cells, node, heat, noise.ahead(5 * len(self._table.candidates))))
+        noise.skip(self._call(best_move, cells, node, temperature, noise.ahead(5 * len(self._table.candidates))))
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
@@ -159,7 +159,7 @@ def _functions() -> dict[str, Any]:
     }
 
 
-def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals) -> int:
+def best_move(b: BoardTable, cells: Reals, node: int, temperature: float, draws: Reals) -> int:
     """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
 
     Return the number of random numbers used: five for each free cell, none at the temperature zero.
@@ -178,9 +178,9 @@ def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals)
     best, least, used = -1, 0.0, 0
     for k in range(count):
         cost = node_cost(b, cells, node, b.candidates[2 * k], b.candidates[2 * k + 1])
-        if heat > 0.0:
+        if temperature > 0.0:
             total = draws[k] + draws[count + k] + draws[2 * count + k] + draws[3 * count + k] + draws[4 * count + k]
-            cost -= heat * (2.0 * (total - 2.5))
+            cost -= temperature * (2.0 * (total - 2.5))
             used = 5 * count
         cost = rounded(cost * _DIGITS)
         if best < 0 or cost < least:

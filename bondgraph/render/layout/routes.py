@@ -116,19 +116,19 @@ def _line_cost(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[i
     weights = weights if edge.bond is not None else 0.4 * weights + 0.1
     cost = 0.0
     for (other, line), weight in zip(lines, weights.tolist(), strict=True):
-        met = sketch.edges[other]
+        other_edge = sketch.edges[other]
         cost += CROSSING_COST * weight * _crossed(route, line)
-        if edge.tail in (met.tail, met.head):
+        if edge.tail in (other_edge.tail, other_edge.head):
             cost += (
                 CROWDING_COST
                 * weight
-                * direction_closeness(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+                * direction_closeness(route.leaving, line.leaving if edge.tail == other_edge.tail else -line.arriving)
             )
-        if edge.head in (met.tail, met.head):
+        if edge.head in (other_edge.tail, other_edge.head):
             cost += (
                 CROWDING_COST
                 * weight
-                * direction_closeness(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
+                * direction_closeness(-route.arriving, line.leaving if edge.head == other_edge.tail else -line.arriving)
             )
     return cost
 
@@ -299,8 +299,8 @@ def _ends(
     ]
     ends: Ends = {}
     for k in np.flatnonzero(free).tolist():
-        way = start[k] + shares * (points[k] - start[k])
-        if within(way, world.low[others], world.high[others]).any():
+        approach = start[k] + shares * (points[k] - start[k])
+        if within(approach, world.low[others], world.high[others]).any():
             continue
         along = points[k] - centre
         along = along / max(float(length(along)), 1e-9)
@@ -338,16 +338,16 @@ def _shortest(
             heapq.heappush(queue, (cost + ahead(state[0], state[1]), cost, state))
 
     for (i, j), (cost, x, y) in sorted(away.items()):
-        for way, (dx, dy) in enumerate(_MOVES):
+        for heading, (dx, dy) in enumerate(_MOVES):
             if (turn := _turn_cost(x * dx + y * dy)) < np.inf:
-                reach(cost + turn, (i, j, way), None)
+                reach(cost + turn, (i, j, heading), None)
     best, last = np.inf, None
     while queue and queue[0][0] < best:
         _, cost, state = heapq.heappop(queue)
         if cost > least[state]:
             continue
-        i, j, way = state
-        dx, dy = _MOVES[way]
+        i, j, heading = state
+        dx, dy = _MOVES[heading]
         if (i, j) in back:
             end_cost, x, y = back[i, j]
             total = cost + end_cost + _turn_cost(-(x * dx + y * dy))
@@ -357,9 +357,9 @@ def _shortest(
         if 0 <= k < len(xs) and 0 <= m < len(ys):
             section = horizontal[min(i, k)][j] if dx else vertical[i][min(j, m)]
             if section < np.inf:
-                reach(cost + section, (k, m, way), state)
+                reach(cost + section, (k, m, heading), state)
         for turned in range(4):
-            if turned // 2 != way // 2:
+            if turned // 2 != heading // 2:
                 reach(cost + CORNER_COST + 10.0, (i, j, turned), state)
     if last is None:
         return None
@@ -423,7 +423,7 @@ def _add_routes(
     for edge in (sketch.edges[i] for i in drawn):
         pairs[frozenset((edge.tail, edge.head))] = pairs.get(frozenset((edge.tail, edge.head)), 0) + 1
     for bonds in (True, False):
-        barred = []
+        obstructed = []
         for index in (i for i in edges if i not in route_of and (sketch.edges[i].bond is not None) == bonds):
             edge = sketch.edges[index]
             ends = frozenset((edge.tail, edge.head))
@@ -431,11 +431,11 @@ def _add_routes(
             pairs[ends] = used + 1
             best, cost = _direct(sketch, where, index, used, world, [(i, route_of[i]) for i in drawn])
             if cost > MAX_DIRECT_COST:
-                barred.append((index, used))
+                obstructed.append((index, used))
             else:
                 route_of[index] = best
                 drawn.append(index)
-        for index, used in track(barred, "draw lines around nodes"):
+        for index, used in track(obstructed, "draw lines around nodes"):
             lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > MAX_DIRECT_COST:

@@ -10,7 +10,7 @@ from bondgraph.render.layout.parts import Copies, tied_steps
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
-"""Minimum visible length of a bond, px."""
+"""Minimum visible length of a horizontal bond, px; a vertical bond may be 6 px shorter."""
 NAME_GAP = 13.0
 """Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0

@@ -375,8 +375,8 @@ class Stage:
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def outline(self, times: Iterable[float]) -> Array:
-        """Return world points (j, 3) that outline everything that a camera must see at some times (s), including ghosts and
-        arrows."""
+        """Return world points (j, 3) around everything that a camera must see at some times (s), with arrows and, for a single
+        time, ghosts."""
         times = list(times)
         there = self.scene.t <= max(times)
         points: list[Array] = []

@@ -121,8 +121,8 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsample(scene: Scene) -> Scene:
-    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
-    slow."""
+    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half at the times of a
+    movie's frames."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
