@@ -1,4 +1,4 @@
-"""Labels of bonds and captions of junctions: each near its bond or junction, clear of lines and other text."""
+"""Labels of bonds and captions of junctions: each near its bond or junction and, if possible, clear of lines and other text."""
 
 from __future__ import annotations
 

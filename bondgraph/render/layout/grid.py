@@ -1,4 +1,4 @@
-"""Grid: one cell for every node near its position, with boxes as rectangles of cells that never overlap."""
+"""Grid: one cell for every node near its position, with boxes as rectangles of cells, which overlap only if nested."""
 
 from __future__ import annotations
 

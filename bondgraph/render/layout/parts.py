@@ -3,7 +3,7 @@
 The canonical order depends only on the graph, so a drawing depends on neither the order in which a model was built nor its names,
 except for their widths. Colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968); then one of
 the nodes of the same colour gets its own colour, and the refinement continues (McKay, 1981). Names decide only between symmetric
-nodes, where the drawing is the same either way.
+nodes, where the drawing is the same either way, and among more than `MAX_TRIED` nodes of the same colour.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scenes of results and archives: bodies, chains, joints, springs, contacts, forces, frames and energies.
 
-The model lists its visible objects (`Model.visible`); each kind has a builder here, which reads signals of the result only.
+The model lists its visible objects (`Model.visible`); builders here and in `planar` draw them from signals of the result.
 """
 
 from __future__ import annotations
