@@ -57,8 +57,6 @@ DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 
 @dataclass(frozen=True)
 class Spaced:
-    """Equally spaced values."""
-
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
     count: int = number("", "number of values", integer=True, least=1, most=10_000_000)

@@ -1,4 +1,4 @@
-"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects become nan."""
+"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects become nan or None."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ def holds_numbers(array: np.ndarray) -> bool:
 
 
 def length(values: Any) -> int:
-    """Return the number of entries of a list, a tuple or an array; 0 for anything else."""
     listed = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim > 0)
     return len(values) if listed else 0
 

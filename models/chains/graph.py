@@ -53,8 +53,6 @@ TRIAL_OFFSET = 0.7
 
 @dataclass(frozen=True, eq=False)
 class ChainOptions:
-    """Arguments of `chain_graph` other than its tree, with vectors as floats."""
-
     ports: tuple[str, ...]
     joint_ports: tuple[str, ...]
     form: str
@@ -76,7 +74,6 @@ class ChainOptions:
 
 
 def _listed(values: np.ndarray) -> str:
-    """Return values of `as_floats` as text."""
     return str(values.tolist()) if np.isfinite(values).any() or values.ndim else "not a list of numbers"
 
 
@@ -174,8 +171,8 @@ def recursion_is_shorter(tree: Tree) -> bool:
     """Return True if h(q, v) takes fewer operations by recursion than by differentiation of M(q), as a rule of thumb.
 
     The cost of the recursion grows with the number of joints in a row, the cost of the derivatives with the square of this number
-    or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's finger: 305
-    operations, 393 by recursion), and up to three with oblique axes (M and h: 694 and 722; 7425 and 3157 for seven joints).
+    or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's finger: 310
+    operations, 400 by recursion), and up to three with oblique axes (M and h: 720 and 750; 7300 and 3200 for seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
@@ -187,7 +184,7 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
     Articulated bodies take 724 operations for each oblique joint. Solving with M(q) takes n^3 / 2 for n joints carried by one
     joint. Ten oblique joints in a row take 6200 operations with articulated bodies and 6800 with M(q); fifty take 35000 and
-    133000.
+    146000.
     """
     if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints couple distant bodies: no such recursion
@@ -309,8 +306,6 @@ class LinkBody:
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """Tree and gravity (3,) in world axes, m/s^2, for pictures of a chain."""
-
     tree: Tree
     gravity: np.ndarray
 

@@ -178,7 +178,6 @@ def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
 
 
 def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
-    """Yield E536 for links that the preceding link does not carry; `parents` are indices."""
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the preceding link: {', '.join(names)}"
@@ -186,7 +185,6 @@ def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
-    """Yield E537 if the limits (n, 2) of a coordinate and of the joints that it drives leave no range of motion."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
             detail = f"with the limits of the joints that it drives, its limits are {lower:g} and {upper:g}"
@@ -233,8 +231,6 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Return the names of a joint's coordinates: the link's name, numbered if there are several. A joint that mimics another has
-    none."""
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 

@@ -90,7 +90,6 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
 
 
 def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
-    """Report invalid friction of a contact: its coefficient (E490), components (E491) and damping (E492)."""
     source, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
@@ -262,13 +261,10 @@ class FrictionLaw:
 
 
 def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E490 for an invalid coefficient, E491 for friction of a free component."""
     return friction_problems(name, friction_cones(chosen, friction, None), chosen, dict.fromkeys(IN_PLANE, 1.0))
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies, limited to the coefficient times the normal force; do nothing if the coefficient is
-    None."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)

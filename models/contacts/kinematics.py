@@ -172,7 +172,6 @@ CORRECTED_TWIST = Op(
         r" \max(1, d\,|S|/8)$ and $g = \max(1/8, \min(1, 1000/e))$ are 1; where the bodies are far apart the gap limits the rate."
     ),
 )
-"""Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the bodies."""
 
 RATES = Op(
     "contact rates",
@@ -190,7 +189,6 @@ RATES = Op(
     ),
     "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
 )
-"""Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 AMBIGUOUS = 1e-8
 """Fraction of the squared curvatures below which closest points count as ambiguous, at about 1e-4 of the radii from a focal

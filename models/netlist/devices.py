@@ -228,7 +228,9 @@ def _switch(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E640", f'"{device.name}" has no model', "S1 a b plus minus MODEL")
     read = _parameters(device, device.model(words[0]), "sw", SWITCH, (), ())
     if not (read["ron"] > 0 and read["roff"] > 0 and read["vh"] >= 0):
-        raise device.card.error("E643", f'"{device.name}": RON and ROFF must be positive, and VH must not be negative', "VH=0")
+        raise device.card.error(
+            "E643", f'"{device.name}": RON and ROFF must be positive, and VH must not be negative', "RON=1 ROFF=1e12 VH=0"
+        )
     control, relay = f"{device.name} control", f"{device.name} state"
     inputs = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
     levels = {"gain": 1.0}

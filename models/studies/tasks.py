@@ -267,8 +267,6 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:
         return None
-    import sys
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

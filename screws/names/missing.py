@@ -38,8 +38,6 @@ class MissingAttribute(ScrewbondError, AttributeError):
 
 
 class MissingImport(ScrewbondError, ModuleNotFoundError):
-    """Error for the import of a name that a package lacks (E684)."""
-
     code = "E684"
 
 

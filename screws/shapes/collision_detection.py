@@ -40,9 +40,9 @@ from screws.shapes.solids import (
 )
 
 MERGE_DISTANCE = 1e-7
-"""Fraction of the hull's size below which two corners of a patch are merged."""
+"""Fraction of the first shape's size up to which two corners of a patch are merged."""
 OUTSIDE_TOLERANCE = 1e-4
-"""Fraction of the hull's size within which corners of a patch outside the hull still belong to it."""
+"""Fraction of the first shape's size within which corners of a patch outside a hull still belong to it."""
 
 
 class CoalSolid:
@@ -53,7 +53,6 @@ class CoalSolid:
 
 
 def coal_solid(solid: Solid) -> CoalSolid:
-    """Convert a ball, a capsule, a box or a hull for coal. Raises `GeometryError` G144 if coal is not installed."""
     try:
         import coal
     except ImportError:

@@ -31,7 +31,6 @@ def evaluating(name: str, arguments: str) -> Iterator[None]:
 
 
 def check_positive(kind: str, **sizes: Any) -> None:
-    """Refuse sizes that are not positive, finite numbers (G101)."""
     for name, value in sizes.items():
         number = real(value)
         if not (np.isfinite(number) and number > 0.0):
@@ -39,7 +38,6 @@ def check_positive(kind: str, **sizes: Any) -> None:
 
 
 def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
-    """Return parameters with their names as text; raise G101 if a parameter is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
@@ -47,7 +45,6 @@ def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
 
 
 def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
-    """Return the range (from, to) of a coordinate; raise G101 if it is not two finite, ascending numbers."""
     interval = reals(limits, 2)
     if interval is None or not interval[0] < interval[1]:
         ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)
@@ -112,8 +109,8 @@ def _mean_volume(surface: Surface, count: int) -> float:
 
 
 def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
-    """Refuse a single chart that is not finite in its whole range, irregular (G105), or turned inward (G104) where
-    `inside` defines the side of the material."""
+    """Refuse a single chart that is not finite in its whole range, irregular (G105), or turned inward (G104), if `inside` or two
+    periodic coordinates define the side of the material."""
     ranges = surface.shape.ranges()
     _check_finite(surface, count)
     steps = [np.linspace(a, b, count + 1) for a, b, _ in ranges]
@@ -138,7 +135,6 @@ def _check_finite(surface: Surface, count: int) -> None:
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
-    """Return a point (3,) of a single chart, nan if the formula has no value."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(surface.point(q), dtype=float)
@@ -166,8 +162,8 @@ def _check_outward(surface: Surface, inside: Any) -> None:
 
 
 def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
-    """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the best
-    grid point in each ninth of the range."""
+    """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the grid in the
+    best two ninths of its range."""
     ranges = surface.shape.ranges()
 
     def search(windows: list[tuple[float, float]]) -> tuple[float, float, float]:
@@ -215,7 +211,7 @@ _CAP = 0.45
 
 @dataclass(frozen=True)
 class SurfacePoint:
-    """Point of a surface with its normal and their derivatives along u and v, all (3,) or (3, 2)."""
+    """Point (3,) and normal (3,) of a surface, with their derivatives along u and v, `tangents` (3, 2) and `bend` (3, 2)."""
 
     q: np.ndarray
     position: np.ndarray
@@ -249,7 +245,6 @@ def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np
 
 
 def _edge_point(surface: Surface, q: np.ndarray, chart: float) -> SurfacePoint | None:
-    """Return a point of a surface, or None if the formula has no finite value."""
     with np.errstate(all="ignore"):
         try:
             geometry: Geometry = surface.geometry(q, chart)

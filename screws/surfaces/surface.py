@@ -60,7 +60,7 @@ class Surface:
     Attributes
     ----------
     shape : the formulas. Surfaces of one kind share them and differ in their parameters.
-    parameters : name -> number (m), run-time inputs of compiled code.
+    parameters : name -> number, run-time inputs of compiled code; lengths in m, except those of a user's formula.
     size : characteristic length, m; also the extent of the picture of an unbounded surface.
     """
 
