@@ -13,15 +13,13 @@ _REAL = "iuf"
 def real(value: Any) -> float:
     """Convert a real number to a float; nan for anything else: text, True, None, a complex number, a list.
 
-    >>> real(3), real("3"), real(True)
-    (3.0, nan, nan)
+    >>> real(3), real("3"), real(True), real([[1], [2, 3]])
+    (3.0, nan, nan, nan)
     """
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, (str, bytes, bool, np.bool_, complex)) or np.ndim(value) != 0:
+    if isinstance(value, (str, bytes, bool, np.bool_, complex, list)):
         return math.nan
     try:
-        return float(value)
+        return float(value) if np.ndim(value) == 0 else math.nan
     except (TypeError, ValueError, OverflowError):
         return math.nan
 

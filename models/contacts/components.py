@@ -102,12 +102,13 @@ def stiffness_problems(
         if not components:
             continue
         k, r = stiffness[components[0]], damping[components[0]]
-        if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
+        valid = {"stiffness": 0.0 < real(k) < np.inf, "damping": 0.0 <= real(r) < np.inf}
+        if not all(valid.values()):
             title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
             why = f"constraining {', '.join(components)} requires a positive stiffness and a non-negative damping"
-            problems.append(
-                Problem("E422", title, (why,), (source,), (f"{kind}_stiffness=..., or leave {', '.join(components)} free",))
-            )
+            cure = ", ".join(f"{kind}_{what}=..." for what, is_valid in valid.items() if not is_valid)
+            cure += f", or leave {', '.join(components)} free" if len(components) < len(chosen) else ""
+            problems.append(Problem("E422", title, (why,), (source,), (cure,)))
     return problems
 
 

@@ -35,7 +35,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from screwbond.models.contacts.components import domain_of, selection
+from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
 
 from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, R, Transition
 from bondgraph.elements.friction import SLIP, direction, length
@@ -105,7 +105,8 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         if missing:
             title = f'contact "{name}" has {cone.name}, but leaves {", ".join(missing)} free'
             details = ("friction limits the forces of constrained components in proportion to the force of v_z",)
-            cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
+            both = [c for c in COMPONENTS if c in (*chosen, *missing)]
+            cures = (f"constrained={both}", f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"

@@ -118,7 +118,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
-        return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
+        return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
     wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
@@ -152,7 +152,7 @@ def _shape(value: Any) -> tuple[int, ...]:
         return ()
 
 
-def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
+def _signature_error(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     kinds = {each.kind for each in parameters}

@@ -359,12 +359,12 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
-    """Return the error for bodies that touch along a line, or at a focal distance, where a hollow has the other body's
+    """Return the error for bodies that are nearest along a line, or at a focal distance, where a hollow has the other body's
     curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:
-        return GeometryError("G122", f"{title}the cylinder is infinite and touches along a line", BOUNDED)
+        return GeometryError("G122", f"{title}the infinite cylinder is nearest along a whole line", BOUNDED)
     if hollow < 0.0:
         title += "at this focal distance the hollow has the curvature of the other body"
         return GeometryError(

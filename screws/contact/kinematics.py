@@ -31,7 +31,7 @@ def relative_pose(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> np.nd
 def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> tuple[tuple[Scalar, ...], ...]:
     """Return A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
 
-    S is regular wherever the contact coordinates are; det S > 0 for a convex pair at every d >= 0.
+    S is regular wherever the contact coordinates are; det S > 0 for a strictly convex pair at every d >= 0.
     """
     c, s = cos(alpha), sin(alpha)
     double_sine, double_cosine = 2.0 * c * s, 1.0 - 2.0 * s * s

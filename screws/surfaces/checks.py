@@ -202,7 +202,7 @@ _SHARPEST = 1e-6
 edge."""
 _SMOOTH = 0.5
 """Ratio of the jumps after and before halving an interval; smaller ratios twice in a row indicate a smooth surface."""
-_CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
+_CURVED, _GROWTH, _WINDOWS, _TIP = 0.5, 1.5, 24, 1e5
 """Curvature times size above which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
@@ -289,7 +289,7 @@ def _refuse_tip(surface: Surface, chart: float, points: Sequence[SurfacePoint], 
     if sharpest is None:
         return
     reach, expected = np.array([line[1] - line[0] for line in lines]), max(_CURVED / surface.size, 0.3 * sharpest.curvature)
-    for _ in range(_LOOKS):
+    for _ in range(_WINDOWS):
         if sharpest.curvature < expected:
             return
         around = (_edge_point(surface, sharpest.q + reach * (np.array(corner) - 1.0), chart) for corner in np.ndindex(3, 3))
