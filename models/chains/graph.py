@@ -321,14 +321,15 @@ class ChainGraph(Graph):
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces the link's own.
 
-        Raises `ModelError` E454 for a link without a port.
+        Raises `ModelError` E454 for an unknown link or a link without a port.
         """
+        index = self.chain.index(name)
         if name not in self.link_ports:
             cure = f'chain_graph(tree, ports=("{name}", ...))'
             title = f'chain "{self.name}" has no port for a link "{name}"'
             why = f"ports: {', '.join(self.link_ports) or 'none'}"
             raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
-        link_surface = surface or self.chain.links[self.chain.index(name)].surface
+        link_surface = surface or self.chain.links[index].surface
         path = f"{self.name}.{name}"
         return LinkBody(f"{self.name} {name}", link_surface, self.place, self.port(name), f"{path}.pose", f"{path}.H")
 

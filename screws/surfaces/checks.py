@@ -190,7 +190,8 @@ def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
 def _refuse_inward(surface: Surface, outward: float) -> None:
     if not outward > 0.0:
         title = f"the normal c_u x c_v of the {surface.name} points into the material"
-        raise GeometryError("G104", title, "exchange u and v, or reverse the sign of one coordinate")
+        exchange = "" if surface.closed else "exchange u and v, or "
+        raise GeometryError("G104", title, f"{exchange}reverse the sign of one coordinate")
 
 
 _BEND = 0.05
