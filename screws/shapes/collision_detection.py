@@ -304,7 +304,7 @@ def arrangement(
     body = np.array([number for number, _ in shapes], dtype=np.intp)
     count = int(body.max(initial=-1)) + 1
     allowed = np.ones((count, count), dtype=bool) if only is None else _pairs(only, count)
-    fixed_bodies = list(fixed)
+    fixed_bodies = [number for number in fixed if number < count]
     allowed[np.ix_(fixed_bodies, fixed_bodies)] = False
     allowed &= ~_pairs(exclude, count)
     np.fill_diagonal(allowed, False)
@@ -315,7 +315,8 @@ def arrangement(
 def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
     out = np.zeros((count, count), dtype=bool)
     for i, j in pairs:
-        out[i, j] = out[j, i] = True
+        if max(i, j) < count:  # other bodies have no shapes
+            out[i, j] = out[j, i] = True
     return out
 
 
