@@ -53,7 +53,7 @@ class Joint:
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENCE * values[0]:
-                title = f'the {screws.shape[1]} screws of joint "{self.name}" are not independent'
+                title = f'the screws of joint "{self.name}" are not independent'
                 raise GeometryError("G131", title, "only independent twists, one for each freedom")
         object.__setattr__(self, "screws", fixed_floats(screws))
         object.__setattr__(self, "frame", fixed_floats(self.frame))

@@ -96,7 +96,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} is {_listed(values)}", coordinates, f"{tree.freedoms} finite numbers")
+            problem(f"the {what} is {_listed(values)}", coordinates, plural(tree.freedoms, "finite number"))
     gravity = options.gravity
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {_listed(gravity)}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
@@ -371,7 +371,8 @@ def chain_graph(
     the equations.
 
     Raises `ModelError` E450 without a tree or freedoms; E339 for a `position` beyond limits that are not ignored; E454 for ports,
-    start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`.
+    start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`; E135 for an
+    unknown form.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):

@@ -70,7 +70,7 @@ def joint_graph(
 
     Raises `ModelError` E455 at the start of a run whose poses violate the joint by more than allowed, or whose velocities are
     inconsistent with it; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for
-    an invalid limit.
+    an invalid limit, E110 for an unknown `closing`.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """

@@ -211,7 +211,9 @@ def _diode(circuit: Circuit, device: Device) -> None:
     saturation = read["is"] * area * warming
     if not (saturation > 0 and read["n"] > 0 and area > 0 and read["rs"] >= 0):
         raise device.card.error(
-            "E640", f'"{device.name}": IS, N and the area must be positive, and RS must not be negative', "IS=1e-14 N=1 RS=0 AREA=1"
+            "E640",
+            f'"{device.name}": IS, N and the area must be positive, and RS must not be negative',
+            "IS=1e-14 N=1 RS=0 AREA=1",
         )
     values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / options["gmin"]}
     junction = diode(device.name, **values, top=max(math.log(STRONGEST / saturation), 1.0))

@@ -175,7 +175,6 @@ class MassAction:
         self._place = {each: k for k, each in enumerate((*net.free, *net.held))}
 
     def amounts(self, q: Any) -> list[Any]:
-        """Return the amounts of free species from the amounts of the states."""
         by_name = dict(zip(self.states, np.ravel(q), strict=True))
         for each, factors in self.follow.items():
             by_name[each] = sum(factor * by_name[other] for other, factor in factors.items())

@@ -360,7 +360,9 @@ def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = Tru
 def _matrix(value: Any, name: str) -> np.ndarray:
     numbers = floats(value, (6, 6))
     if numbers is None or not _is_symmetric(numbers):
-        raise spring_error("E493", name, f"{value!r} is not a symmetric (6, 6) matrix", "[[rotational, coupling], [coupling^T, translational]]")
+        raise spring_error(
+            "E493", name, f"{value!r} is not a symmetric (6, 6) matrix", "[[rotational, coupling], [coupling^T, translational]]"
+        )
     return numbers
 
 

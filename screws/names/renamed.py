@@ -12,7 +12,7 @@ from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
 from screws.errors import CallError, is_own
-from screws.names.missing import MissingAttribute, MissingImport, near_or_elsewhere
+from screws.names.missing import MissingAttribute, MissingImport, import_or_similar
 
 T = TypeVar("T")
 
@@ -206,7 +206,7 @@ class _OldImports(MetaPathFinder):
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
         wanted = answering and not name.startswith("_")
         # Without a cure, this returns None, as `importlib.util.find_spec` expects for a missing module.
-        if wanted and (instead := near_or_elsewhere(name, getattr(module, "__all__", ()))):
+        if wanted and (instead := import_or_similar(name, getattr(module, "__all__", ()))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 
 
