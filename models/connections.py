@@ -90,7 +90,6 @@ def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
 
 
 def point_transformer(name: str, matrix: Op, signal: str) -> Element:
-    """Return the MTF (6 -> 3) from a body's world twist to the velocity of one of its points; see `velocity_at`."""
     return MTF(name, matrix, signals=[signal], dimensions=(6, 3), domains=(SCREW, TRANSLATION), frames=("0", "0"))
 
 
@@ -100,8 +99,6 @@ def velocity_at(point: Any) -> np.ndarray:
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist between two frames: its `matrix` (6, 6), and the products with it (`action`),
-    are functions of a signal."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

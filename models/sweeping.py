@@ -207,7 +207,6 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """Write a CSV table atomically, with one row for each run and all digits of numbers."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

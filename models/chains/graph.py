@@ -164,7 +164,7 @@ class Cost:
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
 """Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any other
-axes. Each cost is exact for a further joint in a row; joints whose axes meet, and the last links of branches, cost less."""
+axes. Each cost is that of a further joint in a row, to 3 %; joints whose axes meet, and the last links of branches, cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:

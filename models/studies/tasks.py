@@ -121,7 +121,6 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
-    """Return functions that make graph.svg, with the nested graphs in `folded` as boxes, and equations.tex."""
     return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
 
 

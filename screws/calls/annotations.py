@@ -63,10 +63,9 @@ def accepts(value: Any, annotation: Any) -> bool:
 
 
 def _ndim(value: Any) -> int:
-    """Return the number of axes of a value; -1 for rows of different lengths."""
     try:
         return np.ndim(value)
-    except ValueError:
+    except ValueError:  # rows of different lengths
         return -1
 
 

@@ -19,7 +19,6 @@ from screws.surfaces.surface import Surface
 
 @contextlib.contextmanager
 def evaluating(name: str, arguments: str) -> Iterator[None]:
-    """Raise G107 for a Python error in the user's formula of these arguments."""
     try:
         yield
     except ScrewbondError:
