@@ -223,7 +223,9 @@ def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, m
         prepared.run_many(*blocks, device="cuda")
     assert not choose._opened, "the GPU must be reopened the next time"
     plug(StandIn(lost_at=3))
-    monkeypatch.setattr(PreparedProgram, "ended", None)  # machine code does the remaining runs together, not one by one
+    monkeypatch.setattr(
+        PreparedProgram, "checked_run_and_end", None
+    )  # machine code does the remaining runs together, not one by one
     with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
@@ -313,7 +315,7 @@ def test_a_sweep_continues_from_its_store_after_a_loss(oscillator, plug, tmp_pat
 
 
 def test_an_automatic_sweep_continues_on_the_cpu(oscillator, plug, monkeypatch):
-    monkeypatch.setattr(choose, "LEAST_RUNS", 100)
+    monkeypatch.setattr(choose, "MIN_RUNS", 100)
     monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     plug(StandIn(lost_at=4))
     with pytest.warns(DeviceWarning, match="E292 .* the CPU continues with"):

@@ -230,7 +230,7 @@ def test_nan_is_not_a_peak(alone):
         ends = prepared.run_many([[0.35], [-1.0]], [0.0], [], keep, threads=1)
         assert not alone
         for k, p in enumerate((0.35, -1.0)):
-            result = prepared.judged([0.0], [p], [])
+            result = prepared.checked_run([0.0], [p], [])
             for word, measure in keep.items():
                 np.testing.assert_array_equal(ends[word][k], measure(result), err_msg=word)
     assert np.isnan(ends["peak root"][0]) and ends["peak root"][1] == pytest.approx(2.0**0.5)

@@ -89,7 +89,7 @@ class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
     `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end
-    of the run; `wanted` is as in `PreparedProgram`.
+    of the run; `wanted` are the `PreparedProgram.requested_times`.
     """
 
     def __init__(

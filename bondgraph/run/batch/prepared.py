@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
     """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
-    (`PreparedProgram.wanted`)."""
+    (`PreparedProgram.requested_times`)."""
     start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
@@ -86,7 +86,7 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it simultaneously.
 
-    `wanted` are the requested sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros for
+    `requested_times` are the sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros for
     the values of a run (p, x, m), and further sample times for checks of the constraints. `kept` selects the quantities that
     single runs keep; None keeps all.
     """
@@ -94,7 +94,7 @@ class PreparedProgram:
     program: Program
     settings: Settings
     choice: Selection
-    wanted: tuple[np.ndarray, np.ndarray]
+    requested_times: tuple[np.ndarray, np.ndarray]
     progress: bool
     strict: bool
     kept: KeptRuns | None = None
@@ -121,8 +121,8 @@ class PreparedProgram:
         return self.settings.singular == "keep"
 
     @cached_property
-    def _wanted_indices(self) -> np.ndarray | None:
-        times, wanted = self.settings.times, self.wanted[0]
+    def _requested_indices(self) -> np.ndarray | None:
+        times, wanted = self.settings.times, self.requested_times[0]
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
@@ -144,7 +144,7 @@ class PreparedProgram:
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
-        result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
@@ -166,10 +166,10 @@ class PreparedProgram:
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 
-    def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        return self.ended(x0, p, m0, progress)[0]
+    def checked_run(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
+        return self.checked_run_and_end(x0, p, m0, progress)[0]
 
-    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
+    def checked_run_and_end(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             end = self._made(settings, begin, bar)
@@ -182,10 +182,12 @@ class PreparedProgram:
             with Progress(self.program.name, settings.span, progress) as bar:
                 part, lost = pass_singular_positions(part, settings, self.choice, bar)
             end = EndedRun(part.result, part.t, part.x, part.m, part.q)
-        result = checked_result(end.result, settings.t_start, self.wanted, lost)
+        result = checked_result(end.result, settings.t_start, self.requested_times, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
-        return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
+        concerns = (*concerns, *contact_concerns(end.result, settings.rtol))
+        statistics = replace(result.statistics, wall_time=time.perf_counter() - begin)
+        return replace(result, warnings=concerns, statistics=statistics), end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
@@ -214,8 +216,8 @@ class PreparedProgram:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
-                if sound and self._is_checked_in_machine_code and self._wanted_indices is not None:
-                    course, settings = course.at(self._wanted_indices), self._with_times(settings, self.wanted)
+                if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
+                    course, settings = course.at(self._requested_indices), self._with_times(settings, self.requested_times)
                 result = space.result(course, settings, begin)
                 if sound or self._is_whole(result):
                     return EndedRun(result, course.t, course.x, course.m, course.q, sound)
@@ -233,7 +235,7 @@ class PreparedProgram:
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
-        lengths are checked (E305). If machine code alone cannot execute or finish the run, `ended` executes it (slower)."""
+        lengths are checked (E305). If machine code cannot execute or finish the run, `checked_run_and_end` does (slower)."""
         try:
             lengths = x0.size, p.size, m0.size
         except AttributeError:
@@ -243,11 +245,11 @@ class PreparedProgram:
             x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
-                course = space.run(p, x0, m0, self.wanted[0])
+                course = space.run(p, x0, m0, self.requested_times[0])
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
                 return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
-        result, end = self.ended(x0, p, m0)
+        result, end = self.checked_run_and_end(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
         if result.failure is not None:  # discard values after the last valid sample
@@ -298,7 +300,9 @@ class PreparedProgram:
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
-        runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
+        runner = BatchRunner(
+            self.program, self.settings, self.choice, self.requested_times, self.checked_run_and_end, self._workspace
+        )
         machine = self.in_machine_code and self._compiled
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
@@ -314,7 +318,7 @@ class PreparedProgram:
         except IndexError:
             from bondgraph.run.batch.workspace import Workspace
 
-            space = Workspace(self.program, self.settings, self.choice, self.wanted)
+            space = Workspace(self.program, self.settings, self.choice, self.requested_times)
         try:
             yield space
         finally:

@@ -181,7 +181,7 @@ are fewer."""
 class Workspace:
     """Tables and arrays for runs by one method in machine code, to be used by one thread at a time.
 
-    `wanted` as in `PreparedProgram`; `settings` may have further times, for checks of the constraints.
+    `wanted` are the `PreparedProgram.requested_times`; `settings` may have further times, for checks of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
