@@ -31,27 +31,25 @@ class MissingAttribute(ScrewbondError, AttributeError):
         is_module = hasattr(owner, "__all__")
         names = owner.__all__ if is_module else [each for each in dir(owner) if not each.startswith("_")]
         title = f"module {owner.__name__!r}" if is_module else type(owner).__name__
-        return f"E684 {title} has no attribute {name!r}; {where_instead(name, names)}"
+        return f"E684 {title} has no attribute {name!r}; {cure_for_missing(name, names)}"
 
     def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
         return AttributeError, (str(self),)
 
 
 class MissingImport(ScrewbondError, ModuleNotFoundError):
-    """Error for the import of a name that a package lacks (E684)."""
-
     code = "E684"
 
 
-def where_instead(name: str, names: Iterable[str]) -> str:
-    """Return a cure for a missing name: `near_or_elsewhere`, or the list of `names`."""
-    if near := near_or_elsewhere(name, listed := sorted(names)):
+def cure_for_missing(name: str, names: Iterable[str]) -> str:
+    """Return a cure for a missing name: `import_or_similar`, or the list of `names`."""
+    if near := import_or_similar(name, listed := sorted(names)):
         return near
     more = f" and {len(listed) - MAX_ATTRIBUTES} more" if len(listed) > MAX_ATTRIBUTES else ""
     return f"try: one of {', '.join(listed[:MAX_ATTRIBUTES])}{more}, as dir() lists them"
 
 
-def near_or_elsewhere(name: str, names: Iterable[str]) -> str:
+def import_or_similar(name: str, names: Iterable[str]) -> str:
     """Return where to import a missing name, or which of the `names` are similar; "" if neither exists."""
     if homes := homes_of(name):
         return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
