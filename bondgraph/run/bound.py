@@ -196,7 +196,6 @@ def _in_place(kernel: Kernel) -> Callable[..., None]:
 
 
 def loop_arrays(program: Program) -> dict[str, list[float]]:
-    """Return the data of the algebraic loops as lists for their table, one loop after another."""
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
         "loop_places": [state for loop in program.loops for state in loop.states],

@@ -6,10 +6,10 @@ stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at t
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, check its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
 segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
-turns      at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`)
+rounds     at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`)
 pages      of samples     `streaming.run`: only if a run keeps only some quantities
 runs       of a batch     `batch.loop` one after another, `batch.simd.lane_loop` several simultaneously in SIMD lanes
-pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
+chunks     of a batch     `batch.workers`: each thread takes the next chunk of runs
 chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
 
 Order of operations at an instant, with reasons
@@ -51,9 +51,8 @@ from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
 from bondgraph.run.status import Status
-from bondgraph.run.steppers import segment as legs
 from bondgraph.run.steppers.choose import build, event_function, event_handler, selection_after_stiffness, tolerances
-from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection
+from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
@@ -150,14 +149,14 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event after a segment that began at `segment_start`, or at the start; return the levels (2 k,) of the
-        guards."""
+        """Handle the event at the end of the segment that began at `segment_start`, or the events at the start of the run; return
+        the levels (2 k,) of the guards."""
         handler, levels = self._handler, np.zeros(0)
         if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
             point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
             after = handler.handle_event(function, point, fired, segment_start)
-            self.x, self.q, self.m, levels = after.x, after.q, after.m, handler.begun[1]
+            self.x, self.q, self.m, levels = after.x, after.q, after.m, handler.segment_start[1]
             if not handler.is_consistent:
                 self._fail(*event_failure(handler, self.x))
         elif not np.isfinite(self.x).all():
@@ -166,7 +165,7 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of events that Python handled or that ended the run."""
+        """Number of instants at which Python solved collisions, or an event ended the run."""
         return 0 if self._handler is None else self._handler.consultations
 
     def _record_states(self, count: int) -> None:
@@ -234,7 +233,7 @@ class Hybrid:
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
-        if not legs.too_many_steps(steps, max_steps, progress):
+        if not too_many_steps(steps, max_steps, progress):
             return ""
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
         return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"

@@ -21,8 +21,8 @@ class SampleRows:
     The buffer holds all samples of a run unless a `consumer` takes them during the run.
     """
 
-    def __init__(self, room: int, states: int, quadratures: int, modes: int, consumer: SampleConsumer | None = None):
-        self.rows, self.modes = np.empty((room, states + quadratures)), np.empty((room, modes))
+    def __init__(self, capacity: int, states: int, quadratures: int, modes: int, consumer: SampleConsumer | None = None):
+        self.rows, self.modes = np.empty((capacity, states + quadratures)), np.empty((capacity, modes))
         self.states, self.written = states, 0
         self._flushed, self._consumer = 0, consumer
 

@@ -358,7 +358,9 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()
     for k, run in enumerate(runs.tolist()):
-        result = value_or_issue(run, functools.partial(prepared.judged, *(block[k if len(block) > 1 else 0] for block in starts)))
+        result = value_or_issue(
+            run, functools.partial(prepared.checked_run, *(block[k if len(block) > 1 else 0] for block in starts))
+        )
         if isinstance(result, RunIssue):
             failures.append(result)
         elif result.failure is not None:

@@ -54,6 +54,7 @@ NAMES = _read("""
 MEMBERS = _read_by_owner("""
     PreparedRun: start start_values, points start_values_many, plain_starts prechecked_starts, runs program
     PreparedRun PreparedProgram: go run, many run_many
+    PreparedProgram: judged checked_run, wanted requested
     BatchResult Result RunSensitivities Run Runs: doubts warnings
     BatchResult: refused errors
     RunOutcome: reached completed
@@ -62,7 +63,7 @@ MEMBERS = _read_by_owner("""
     Estimate: deviations standard_errors, freedom degrees_of_freedom, told findings, estimated estimated_sigmas
     Estimate: failed failures, distance mahalanobis_distance, covers in_confidence_region
     Uncertainty: shares variance_shares
-    Events: where select, place index_of
+    Events: where select, place index_of, begun with_earlier_start
     Event: together simultaneous
     FreeBodyResult: touching contact_count, overlap penetration, slip slip_speed
     ImpactStudy: strikes impacts

@@ -17,8 +17,8 @@ from tests.inner.run import (
     Workspace,
     image_of,
     image_of_tables,
-    pattern_in_room,
-    provide_rooms,
+    pattern_in_buffer,
+    provide_pattern_buffers,
     stop_unanswered,
 )
 from tests.run.test_together import cradle, start
@@ -31,7 +31,7 @@ def image(t_end: float, **settings) -> Image:
     run = compiled.prepare_run(t_end, progress=False, **settings)
     prepared, (x, p, m) = run.program, run.start_values()
     assert prepared.in_machine_code
-    return image_of(Workspace(prepared.program, prepared.settings, prepared.choice, prepared.wanted), p, x, m)
+    return image_of(Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested), p, x, m)
 
 
 def test_an_image_is_a_function_of_the_model():
@@ -68,11 +68,11 @@ def test_a_question_that_nobody_answers_ends_the_run():
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program
-    space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.wanted)
+    space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested)
     alone = compile_procedures(translate([stop_unanswered], ["stop_unanswered"]))
     for name in ("compile_kernels", "enlarge_log", "collide"):
         space.handler.table.point(name, alone.address("stop_unanswered"))
-    course = space.run(p, x, m, prepared.wanted[0])
+    course = space.run(p, x, m, prepared.requested[0])
     assert (course.status, space.handler.table["outcome"]) == (Status.EVENT_ENDS, EventOutcome.STOPPED)
 
 
@@ -88,12 +88,12 @@ def test_preallocated_patterns_equal_those_of_python(seed):
     table["n"], table["entry_count"] = n, entries
     for name in ("rows", "columns"):
         table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
-    provide_rooms(table)
+    provide_pattern_buffers(table)
     for oldest in (1, 2, 0, 1):
         flags = random.integers(0, 2, entries)
         table.arrays["nonzero_flags"][:] = flags
         table["oldest"] = oldest
-        pattern = pattern_in_room(table.view())
+        pattern = pattern_in_buffer(table.view())
         structure, on_diagonal, off_diagonal = structures.structure(flags == 1)
         assert np.array_equal(pattern.nonzero_flags, flags)
         assert np.array_equal(pattern.on_diagonal[: pattern.diagonal_count], on_diagonal)

@@ -65,7 +65,7 @@ def test_runs_in_machine_code_are_those_of_the_loop_in_python(case):
     assert prepared.in_machine_code
     for factor in (1.0, 1.7, 1.0):  # again, in the same arrays
         expected = leg_by_leg(made, np.array(x) * factor, p, [], 3.0, t_start=1.0)
-        found = prepared.judged(np.array(x) * factor, p, [])
+        found = prepared.checked_run(np.array(x) * factor, p, [])
         for name in ("t", "since", "x", "m", "integrals", "start_energies"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
         for name in ("steps", "rejected", "rates", "rounding"):
@@ -107,10 +107,10 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
         prepared = prepare(made, end, t_start=start, samples=(end - start) / parts, progress=False)
-        times, dates = prepared.wanted
+        times, dates = prepared.requested
         assert len(times) == parts + 1 and times[-1] == prepared.settings.span and dates[-1] == end
         assert 0.0 < times[-1] - times[-2] < 1.001 * span / parts
-    run = prepared.judged([1.0, 0.0], [4.0, 0.1], [])
+    run = prepared.checked_run([1.0, 0.0], [4.0, 0.1], [])
     assert np.array_equal(run.x[-1], prepared.run_many([4.0, 0.1], [1.0, 0.0], []).x[0])
 
 

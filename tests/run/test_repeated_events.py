@@ -247,7 +247,7 @@ def test_a_method_change_continues_from_the_same_state():
 
     prepared = prepare(stiffening(), 10.0, samples=1.0, progress=False)
     with compared() as told:
-        results = [prepared.judged([0.0], [gain], [0.0]) for gain in (1.0, 1e5, 1.0, 1e5)]
+        results = [prepared.checked_run([0.0], [gain], [0.0]) for gain in (1.0, 1e5, 1.0, 1e5)]
     assert told["runs"] == 4 and [len(run.events) for run in results] == [1] * 4
     for before, again in (results[::2], results[1::2]):
         assert np.array_equal(before.x, again.x) and before.statistics.steps == again.statistics.steps
@@ -256,6 +256,6 @@ def test_a_method_change_continues_from_the_same_state():
 @pytest.mark.parametrize("gain", [0.9, 1.3])
 def test_python_continues_where_machine_code_stops(gain):
     with compared() as told:
-        result = prepare(falls(), 3.0, samples=0.1, progress=False).judged([1.0, 0.0], [9.81, gain], [0.0])
+        result = prepare(falls(), 3.0, samples=0.1, progress=False).checked_run([1.0, 0.0], [9.81, gain], [0.0])
     assert told["runs"] == 1 and (result.failure is None) == (gain < 1.0)
     assert len(result.events) >= 2 and result.statistics.events_in_python == (gain > 1.0)

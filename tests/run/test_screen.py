@@ -95,7 +95,7 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     for k, start in enumerate(starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)
-            alone = run.program.judged(start, p, m)
+            alone = run.program.checked_run(start, p, m)
         assert str(ends.failures.get(k)) == str(alone.failure)
         assert np.array_equal(ends.x[k], alone.x[-1]) and ends.steps[k] == alone.statistics.steps
         course = alone["parts.q[0]"]

@@ -80,7 +80,7 @@ def test_a_run_alone_is_the_run_of_a_lane():
     starts = np.array([[0.1 + k, 9.0, 0.1, 1.0, 0.0, 0.0, 0.0] for k in range(5)])
     ends = prepared.run_many([1.0, 2.0, 3.0], starts, [], lanes=4, threads=1)
     for k, start in enumerate(starts):
-        run = prepared.judged(start, [1.0, 2.0, 3.0], [])
+        run = prepared.checked_run(start, [1.0, 2.0, 3.0], [])
         assert np.array_equal(ends.x[k], run.x[-1]) and ends.rates[k] == run.statistics.rates
 
 
@@ -150,8 +150,8 @@ def test_a_nonfinite_value_at_one_sample_is_detected(stride):
     run = [write["s"], write["c"]]
     write.call("present_run", run)
     for first in range(stride):
-        write.call("see_samples", [*run, write["samples"], integer(first)])
-    write.give(write.call("any_spoilt", run, "i64"))
+        write.call("mark_nonfinite_samples", [*run, write["samples"], integer(first)])
+    write.give(write.call("any_nonfinite", run, "i64"))
     library = compile_procedures([*sample_check.procedures(lanes), write])
     times = np.linspace(0.0, 1.0, 11)
     kernels = made.in_lanes(lanes)

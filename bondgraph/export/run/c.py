@@ -97,12 +97,12 @@ def run_content(
     content = content_of(compiled, name, caller)
     space = workspace_of(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
-    times, dates = prepared.program.wanted
+    times, dates = prepared.program.requested
     image, method = image_of(space, p, x, m), space.integrator.method
     if has_constraints(compiled.program):
         named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
         there: RunSettings = {**settings, "method": named}
-        here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
+        here = compiled.prepare_run(t_end, **there).program.checked_run(x, p, m)
         if here.failure is not None and here.failure.time - prepared.program.settings.t_start < end * (1.0 - SAME_TIME):
             why = f"it ends at t = {here.failure.time:.6g} s: {here.failure.reason}"
             raise _refused(compiled, why, "a t_end before the singular position")
@@ -115,7 +115,7 @@ def run_content(
 def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
     """Return a new workspace of this method that never pauses, with all kernels compiled."""
     kernels_of(prepared.program)
-    space = Workspace(prepared.program, prepared.settings, choice, prepared.wanted)
+    space = Workspace(prepared.program, prepared.settings, choice, prepared.requested)
     space.table["budget"] = 1 << 62
     return space
 
@@ -125,13 +125,13 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
-    course = space.run(p, x, m, prepared.wanted[0])
+    course = space.run(p, x, m, prepared.requested[0])
     if course.status == Status.STIFF:
         choice = selection_after_stiffness(program, choice)
         space = workspace_of(prepared, choice)
-        course = space.run(p, x, m, prepared.wanted[0])
+        course = space.run(p, x, m, prepared.requested[0])
     if space.handler is not None and _has_consulted_python(space.handler):
-        name = program.transitions[int(space.handler.table["wanted"])].name
+        name = program.transitions[int(space.handler.table["requested_transition"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
     if course.status != Status.STOP and not (space.handler is not None and _is_terminal(space.handler, course.status)):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
     """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
-    (`PreparedProgram.wanted`)."""
+    (`PreparedProgram.requested`)."""
     start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
@@ -86,15 +86,15 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it simultaneously.
 
-    `wanted` are the requested sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros for
-    the values of a run (p, x, m), and further sample times for checks of the constraints. `kept` selects the quantities that
-    single runs keep; None keeps all.
+    `requested` are the requested sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros
+    for the values of a run (p, x, m), and perhaps further sample times for checks of constraints and contacts. `kept` selects the
+    quantities that single runs keep; None keeps all.
     """
 
     program: Program
     settings: Settings
     choice: Selection
-    wanted: tuple[np.ndarray, np.ndarray]
+    requested: tuple[np.ndarray, np.ndarray]
     progress: bool
     strict: bool
     kept: KeptRuns | None = None
@@ -121,9 +121,9 @@ class PreparedProgram:
         return self.settings.singular == "keep"
 
     @cached_property
-    def _wanted_indices(self) -> np.ndarray | None:
-        times, wanted = self.settings.times, self.wanted[0]
-        return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
+    def _requested_indices(self) -> np.ndarray | None:
+        times, requested = self.settings.times, self.requested[0]
+        return None if times is requested else np.flatnonzero(np.isin(times, requested))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
@@ -136,7 +136,6 @@ class PreparedProgram:
 
     @cached_property
     def _lengths(self) -> tuple[int, int, int]:
-        """Numbers of states, parameters and modes."""
         return self.program.states, self.program.parameters, self.program.modes
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
@@ -144,7 +143,7 @@ class PreparedProgram:
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
-        result = self.judged(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
@@ -156,17 +155,17 @@ class PreparedProgram:
             kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         noise = result.statistics.rounding
-        reached, wanted = f"{noise.rtol:.2g}", f"{rtol:.2g}"
-        if result.failure is None and noise.steps > _NOISY * result.statistics.steps and reached != wanted:
+        reached, chosen = f"{noise.rtol:.2g}", f"{rtol:.2g}"
+        if result.failure is None and noise.steps > _NOISY * result.statistics.steps and reached != chosen:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
             text = (
                 f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
             )
-            text += f" steps were controlled to an rtol of {reached}, not {wanted}"
+            text += f" steps were controlled to an rtol of {reached}, not {chosen}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 
-    def judged(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
+    def checked_run(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
         return self.ended(x0, p, m0, progress)[0]
 
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
@@ -181,8 +180,9 @@ class PreparedProgram:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
             with Progress(self.program.name, settings.span, progress) as bar:
                 part, lost = pass_singular_positions(part, settings, self.choice, bar)
-            end = EndedRun(part.result, part.t, part.x, part.m, part.q)
-        result = checked_result(end.result, settings.t_start, self.wanted, lost)
+            statistics = replace(part.result.statistics, wall_time=time.perf_counter() - begin)
+            end = EndedRun(replace(part.result, statistics=statistics), part.t, part.x, part.m, part.q)
+        result = checked_result(end.result, settings.t_start, self.requested, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
@@ -214,8 +214,8 @@ class PreparedProgram:
                 return None
             if course.done:
                 sound = space.is_sound(course, settings.m)
-                if sound and self._is_checked_in_machine_code and self._wanted_indices is not None:
-                    course, settings = course.at(self._wanted_indices), self._with_times(settings, self.wanted)
+                if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
+                    course, settings = course.at(self._requested_indices), self._with_times(settings, self.requested)
                 result = space.result(course, settings, begin)
                 if sound or self._is_whole(result):
                     return EndedRun(result, course.t, course.x, course.m, course.q, sound)
@@ -243,7 +243,7 @@ class PreparedProgram:
             x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes:
             with self._workspace() as space:
-                course = space.run(p, x0, m0, self.wanted[0])
+                course = space.run(p, x0, m0, self.requested[0])
             if course.done:
                 at, effort = (course.t, course.x, course.m, course.q), course.effort
                 return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
@@ -286,7 +286,7 @@ class PreparedProgram:
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
             the check and its cost, and does not report these runs.
         lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as a vector holds, if
-            the batch has `MANY` runs and the model allows it.
+            the batch has at least `MANY` runs and the model and the method allow it.
         gpu : launcher of runs on a GPU; the CPU by default. The CPU repeats runs whose validity a GPU cannot check.
 
         Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
@@ -298,7 +298,7 @@ class PreparedProgram:
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
-        runner = BatchRunner(self.program, self.settings, self.choice, self.wanted, self.ended, self._workspace)
+        runner = BatchRunner(self.program, self.settings, self.choice, self.requested, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
@@ -314,7 +314,7 @@ class PreparedProgram:
         except IndexError:
             from bondgraph.run.batch.workspace import Workspace
 
-            space = Workspace(self.program, self.settings, self.choice, self.wanted)
+            space = Workspace(self.program, self.settings, self.choice, self.requested)
         try:
             yield space
         finally:
@@ -326,12 +326,12 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     run."""
     checks.check_names(settings, SETTINGS)
     all_settings: RunSettings = {**DEFAULTS, **settings}
-    checked, wanted = checked_settings(program, t_end, all_settings)
+    checked, requested = checked_settings(program, t_end, all_settings)
     choice = choose(program, checked)
-    keeping = kept_runs(program, choice, wanted, kept)
+    keeping = kept_runs(program, choice, requested, kept)
     if keeping is not None and checked.singular == "keep":
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
     progress, strict = (checks.flag(what, all_settings[what]) for what in ("progress", "strict"))
-    return PreparedProgram(program, checked, choice, wanted, progress, strict, keeping)
+    return PreparedProgram(program, checked, choice, requested, progress, strict, keeping)

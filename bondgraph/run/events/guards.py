@@ -24,7 +24,7 @@ from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
 UNTRIED = -1
-"""Value of `bounces` before the reset of a transition has been tried."""
+"""Value of `bounces` before the reset of a transition has been tried (`is_bounce`)."""
 
 NO_TIME = -1.0
 """Value of `time_seen` before the first evaluation of the guards."""
@@ -154,7 +154,7 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 def may_end(s: EventTable) -> bool:
     for i in range(s.transitions):
-        if s.endless[i] == 0 and is_active(s, i):
+        if s.continues[i] == 0 and is_active(s, i):
             return True
     return False
 
@@ -174,7 +174,7 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
             sizes[i] = larger(s.sizes[i], abs(x[i]))
         noise(s, t, x, sizes, now, PAIRS, plain)
         for i in range(s.transitions):
-            if s.endless[i] == 0:
+            if s.continues[i] == 0:
                 out[i] = plain[i]
     for i in range(s.transitions):
         if is_active(s, i) and out[i] <= CLEAR * abs(now[i]):
@@ -187,7 +187,7 @@ def accumulate(s: EventTable, errors: Reals) -> None:
     largest value at events, because a guard that follows a source vanishes with the source; then multiply by `ACCUMULATED`.
     Errors of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
-        if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
+        if is_active(s, i) and s.continues[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
@@ -224,7 +224,7 @@ def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
     return s.tried_soon[i] - s.tried_now[i]
 
 
-def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
+def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
     """Return True if the reset of transition i reverses the rate of its guard, tried at states around x."""
     n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
     rates_at(s, t, x, s.p, speed)
@@ -257,7 +257,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
     tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
-        s.bounces[i] = int(turns_round(s, t, x, i))
+        s.bounces[i] = int(reverses_guard(s, t, x, i))
     return s.bounces[i] == 1
 
 
@@ -393,7 +393,7 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
             return
 
 
-def keep_look(s: EventTable, t: float, x: Reals) -> None:
+def record_evaluation(s: EventTable, t: float, x: Reals) -> None:
     s.time_seen = t
     for i in range(s.n):
         s.x_seen[i] = x[i]
@@ -403,7 +403,7 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
         s.guards_seen[i] = s.was[i]
 
 
-def has_looked(s: EventTable, t: float, x: Reals) -> bool:
+def is_evaluated_at(s: EventTable, t: float, x: Reals) -> bool:
     """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the current sizes: then
     `guards_seen` and `zero_seen` are valid here."""
     if t != s.time_seen:
@@ -435,7 +435,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         shifted[i] = x[i] + shift * speed[i]
     guards_at(s, start, shifted, s.p, now)
     zero_of(s, start, shifted, now, s.zero_seen)
-    keep_look(s, t, x)
+    record_evaluation(s, t, x)
     unclear = False
     for i in range(count):
         zero[i] = s.zero_seen[i]

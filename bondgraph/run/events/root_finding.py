@@ -110,7 +110,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
-        look(c, FRACTIONS[j], h, g[count * j :], step)
+        guards_by_cubic(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
     marks = c.theta
     mark(marks, g, count)
@@ -121,7 +121,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
         if marks[i] == 1.0:
             if not probed:
                 for j in unrolled((0, 3)):
-                    look(c, _PROBES[j], h, c.probes[count * j :], step)
+                    guards_by_cubic(c, _PROBES[j], h, c.probes[count * j :], step)
                 probed = True
             if is_quartic(c, i):
                 if not is_below(c, i):
@@ -132,7 +132,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 
 @inline
-def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
+def guards_by_cubic(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 

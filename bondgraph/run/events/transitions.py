@@ -103,7 +103,7 @@ def end_row(s: EventTable, row: Reals) -> None:
         m_row[i] = s.m_after[i]
 
 
-def go_on(s: EventTable, row: Reals) -> None:
+def finish_transition(s: EventTable, row: Reals) -> None:
     """End the row of a transition, and make x_after, m_after the current states and modes."""
     end_row(s, row)
     for i in range(s.n):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -45,11 +45,12 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
+    solver : "machine code" for a compiled integrator.
+    method : name of the method, "dop853", or of all methods in order of use, "dop853, rodas5p".
     steps, rejected : numbers of accepted and of rejected steps.
     rates, jacobians, guards : numbers of evaluations.
-    events : number of transitions.
-    events_in_python : number of event instants that Python handled.
+    events : number of events.
+    events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     ticks : number of clock ticks.
     quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
     wall_time : duration of the whole call, s.
@@ -76,9 +77,9 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "quadratic_programs")
+        names = {each.name for each in fields(self)} - {"solver", "method", "local_rtol"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
-        sums = {name: getattr(self, name) + getattr(other, name) for name in (*counts, "events_in_python", "integration_time")}
         return replace(self, method=", ".join(methods), **sums)
 
     @property

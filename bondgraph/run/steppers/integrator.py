@@ -197,7 +197,7 @@ class OneStep(Integrator):
         segment = Segment(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
         if settler is None:
             return segment
-        start_time, levels = settler.begun
+        start_time, levels = settler.segment_start
         return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=settler.after_call())
 
     def _call(self) -> tuple[float, Status]:

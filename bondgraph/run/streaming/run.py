@@ -67,14 +67,14 @@ class KeptRuns:
 
     program: Program
     choice: Selection
-    wanted: RequestedTimes
+    requested: RequestedTimes
     chosen: ChosenQuantities
     sink: Sinkable | None
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
         """Run with these settings, and return the checked result; wall time is measured from `begun` (`time.perf_counter`)."""
-        sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
+        sink: Sink = Memory(len(self.requested[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
@@ -101,8 +101,8 @@ class KeptRuns:
         return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
-        program, (since, dates) = self.program, self.wanted
-        consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
+        program, (since, dates) = self.program, self.requested
+        consumer = SampleConsumer(self.chosen, self.requested, sink.take)
         run = _begun(program, settings, consumer, bar)
         run.run(self.choice)
         run.samples.flush()
@@ -168,7 +168,7 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: RequestedTimes, options: KeepOptions) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, requested: RequestedTimes, options: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
     Raises `RunError` E346 for invalid names, E348 for an invalid sink or a sink without quantities; `FileError` E415 for an
@@ -187,8 +187,8 @@ def kept_runs(program: Program, choice: Selection, wanted: RequestedTimes, optio
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
     names = options.keep if not isinstance(options.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
-    chosen = chosen_quantities(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
-    return KeptRuns(program, choice, wanted, chosen, options.sink, measures)
+    chosen = chosen_quantities(program, names, len(requested[0])) if names or not measures else ChosenQuantities({}, {}, None)
+    return KeptRuns(program, choice, requested, chosen, options.sink, measures)
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:

@@ -128,8 +128,7 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     program = prepared.program
     if problem := gpu_refusal(prepared):
         return problem
-    kept, outputs = kept_of(program, keep)
-    reasons = [f'"{item.name}": {item.measure!r} is computed in Python' for item in kept if item.measure.kind.machine is None]
+    outputs, reasons = kept_of(program, keep)[1], list[str]()
     if outputs is not None and not outputs.is_machine_code:
         reasons.append("some kept quantities are outputs that are not compiled to machine code")
     for group in watched_contacts(program):
@@ -149,7 +148,7 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
-    return 8 * (numbers + sum(item.size * (len(prepared.wanted[0]) if item.over_time else 1) for item in kept))
+    return 8 * (numbers + sum(item.size * (len(prepared.requested[0]) if item.over_time else 1) for item in kept))
 
 
 def _check_count(runs: int, each: int) -> None:

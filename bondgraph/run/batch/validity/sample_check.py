@@ -55,7 +55,7 @@ class SampleCheck(Table):
     constraint `entries` after the values."""
 
     # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
-    # with a sample per lane; spoilt: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
+    # with a sample per lane; nonfinite: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
     kernel: Kernel
     dates: Reals
     t: PerSample
@@ -63,7 +63,7 @@ class SampleCheck(Table):
     p: Annotated[Reals, Length(lambda s: s.parameters * s.lanes)]
     m: Annotated[Reals, Length(lambda s: s.modes * s.lanes)]
     out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
-    spoilt: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
+    nonfinite: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
     bad: PerSample
     # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: rows and columns of the entries of the
     # constraint matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the
@@ -146,7 +146,7 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 def procedures(lanes: int) -> list[Procedure]:
     every: list[Callable[..., Any]] = [take_rows, present_run, evaluate_samples]
-    every += [see_samples, any_spoilt] if lanes > 1 else []
+    every += [mark_nonfinite_samples, any_nonfinite] if lanes > 1 else []
     return translate([partial(function, lanes=lanes) for function in every])
 
 
@@ -179,15 +179,15 @@ def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
         for lane in range(lanes):
             s.m[k * lanes + lane] = c.m[k]
     if lanes > 1:
-        spoilt = s.spoilt
+        nonfinite = s.nonfinite
         for i in range((c.width + s.values) * lanes):
-            spoilt[i] = 0.0
+            nonfinite[i] = 0.0
 
 
-def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
+def mark_nonfinite(nonfinite: Disjoint, values: Reals, count: int) -> None:
     """Mark the values that are not finite, each with its own flag, so that no value waits for another."""
     for i in range(count):
-        spoilt[i] = spoilt[i] + values[i] * 0.0
+        nonfinite[i] = nonfinite[i] + values[i] * 0.0
 
 
 def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
@@ -195,11 +195,11 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
     finite."""
     s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
-        spoil(s.spoilt, s.x, width * lanes)
-        spoil(s.spoilt[width * lanes :], s.out, s.values * lanes)
+        mark_nonfinite(s.nonfinite, s.x, width * lanes)
+        mark_nonfinite(s.nonfinite[width * lanes :], s.out, s.values * lanes)
 
 
-def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
+def mark_nonfinite_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
     """Mark the values that are not finite at every `stride`-th sample of the current run, from number `first` on."""
     sample = first
     while sample < s.samples:
@@ -208,10 +208,9 @@ def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, 
         sample = sample + s.stride * lanes
 
 
-def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
-    """Return True if a state, integrated power, rate, power or energy at a checked sample was not finite."""
-    spoilt = s.spoilt
+def any_nonfinite(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
+    nonfinite = s.nonfinite
     for i in range((c.width + s.values) * lanes):
-        if spoilt[i] != 0.0:
+        if nonfinite[i] != 0.0:
             return True
     return False
