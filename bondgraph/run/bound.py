@@ -79,7 +79,6 @@ class Bound:
         return list(zip(self.program.break_names, times.tolist(), periods.tolist(), strict=True))
 
     def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return dx/dt (n,)."""
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -152,7 +151,6 @@ class Bound:
         return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return d rates / d x as a dense matrix, (n, n)."""
         pattern = self.program.jacobian_pattern
         if pattern is None:
             raise ValueError("the program has no Jacobian")

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RunCheckpoint:
-    """Checkpoint of a run that machine code left unfinished.
+    """Checkpoint of a run that machine code left unfinished, or whose validity it cannot check.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Hybrid:
         return samples.free_rows
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or is so slow that it certainly will, or ""."""
+        """Return the message for a run that has taken too many steps, or will take too many, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
@@ -244,7 +244,7 @@ class Hybrid:
         return (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value, unless it has ended there already."""
+        """End the run before the first sample with an invalid value, unless it has ended by then."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:

@@ -2,10 +2,10 @@
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
-`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is suspected, is the measured rounding error of
-the rates (`rounding_noise`) times the factor by which a step accumulates it. If nothing drives x_i, w_i is `MIN_ERROR`.
-`callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
+`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets, unless `decayed_states` lowers it;
+`floor` is a fraction of the natural scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is
+suspected, is the measured rounding error of the rates (`rounding_noise`) times the factor by which a step accumulates it. If
+nothing drives x_i, w_i is `MIN_ERROR`. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations

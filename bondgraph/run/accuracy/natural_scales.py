@@ -70,7 +70,6 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Store the propagated scales at (t, x) in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -292,7 +291,6 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros among the kept patterns, or replace the oldest by `look_up_pattern`."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -19,7 +19,6 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_pattern_buffers(control: FieldTable) -> list[FieldTable]:
-    """Attach memory for patterns of the Jacobian to the table of an error control; return the tables of these patterns."""
     n, entries = int(control["n"]), int(control["entry_count"])
     buffers = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
@@ -57,7 +56,6 @@ def machine_code() -> Library:
 
 
 def pattern_in_buffer(w: Control) -> SparsityPattern:
-    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer."""
     pattern = w.pattern_buffers[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)

@@ -124,7 +124,6 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise from third and fourth differences of the points of one span, and store it in `third` and `fourth`."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

@@ -116,7 +116,6 @@ def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
 
 
 def join(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float, start: int) -> None:
-    """Join the clusters along a cycle of drivers, and make its couplings equally fast."""
     total, length, at = 1.0, 0, start
     while length == 0 or at != start:
         k = g.driver[at]

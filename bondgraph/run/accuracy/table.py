@@ -156,7 +156,6 @@ class ErrorWeights:
 
     @property
     def state_sizes(self) -> np.ndarray:
-        """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def raise_sizes(self, x: np.ndarray) -> None:
@@ -236,15 +235,10 @@ def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
 
 def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as from `fastest_rates`."""
-    reached = np.array(scales, dtype=float)
-    _balancing("propagate", couplings, speed, reached, np.empty(len(scales) + len(couplings.values)))
+    reached, values = np.array(scales, dtype=float), _contiguous(couplings.values)
+    arrays = values, speed, reached, np.empty(len(scales) + len(values))
+    _procedure("propagate", 5)(couplings.structure.table.address, *map(address_of, arrays))
     return reached
-
-
-def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    values = _contiguous(couplings.values)
-    places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
-    _procedure(name, len(places))(*places)
 
 
 def _procedure(name: str, count: int) -> Callable[..., None]:

@@ -34,7 +34,6 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate arrays for these numbers of runs, states and integrated powers (`width`), modes, samples and kept values."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))

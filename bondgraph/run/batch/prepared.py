@@ -98,7 +98,7 @@ class PreparedProgram:
     progress: bool
     strict: bool
     kept: KeptRuns | None = None
-    _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
+    _workspaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
     last_gpu_kernel: LatestBuild[Any] = field(default_factory=LatestBuild, repr=False, compare=False)
     _pace: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
 
@@ -117,7 +117,7 @@ class PreparedProgram:
         return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
 
     @property
-    def _passes(self) -> bool:
+    def _passes_singular_positions(self) -> bool:
         return self.settings.singular == "keep"
 
     @cached_property
@@ -143,7 +143,7 @@ class PreparedProgram:
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
-        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._kept_result(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
@@ -161,7 +161,7 @@ class PreparedProgram:
             text = (
                 f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
             )
-            text += f" steps were controlled to an rtol of {reached}, not {chosen}"
+            text += f" steps were controlled only to an rtol of up to {reached}, not {chosen}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 
@@ -171,10 +171,10 @@ class PreparedProgram:
     def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
-            end = self._made(settings, begin, bar)
+            end = self._single_run(settings, begin, bar)
         if end.sound and self._is_checked_in_machine_code:
             return end.result, end
-        if not self._passes:
+        if not self._passes_singular_positions:
             lost = rank_loss(end.result, settings.t_start, end.t, end.x)
         else:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
@@ -187,12 +187,12 @@ class PreparedProgram:
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
 
-    def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
+    def _kept_result(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
 
-    def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
+    def _single_run(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
         end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return end or self._in_python(settings, begin, bar)
 
@@ -217,7 +217,7 @@ class PreparedProgram:
                 if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
                     course, settings = course.at(self._requested_indices), self._with_times(settings, self.requested)
                 result = space.result(course, settings, begin)
-                if sound or self._is_whole(result):
+                if sound or self._has_valid_samples(result):
                     return EndedRun(result, course.t, course.x, course.m, course.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
@@ -227,7 +227,7 @@ class PreparedProgram:
             run.examine()
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
-    def _is_whole(self, result: Result) -> bool:
+    def _has_valid_samples(self, result: Result) -> bool:
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
@@ -241,7 +241,7 @@ class PreparedProgram:
         if lengths != self._lengths:  # lists, or wrong lengths
             checked = self.numbers(x0, p, m0)
             x0, p, m0 = checked.x, checked.p, checked.m
-        if self.in_machine_code and self._compiled and not self._passes:
+        if self.in_machine_code and self._compiled and not self._passes_singular_positions:
             with self._workspace() as space:
                 course = space.run(p, x0, m0, self.requested[0])
             if course.done:
@@ -310,7 +310,7 @@ class PreparedProgram:
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
         try:
-            space = self._spaces.pop()
+            space = self._workspaces.pop()
         except IndexError:
             from bondgraph.run.batch.workspace import Workspace
 
@@ -318,7 +318,7 @@ class PreparedProgram:
         try:
             yield space
         finally:
-            self._spaces.append(space)
+            self._workspaces.append(space)
 
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:

@@ -90,7 +90,7 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`. List the transitions whose events accumulate in `resting`, `stuck`
+    """Add the events at t, whose transitions are `all_fired`. List the transitions whose events accumulate in `resting`, `stuck`
     transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
     `suspect` to the row of the transition."""
     s.resting_count, s.pattern = 0, 0
@@ -99,14 +99,14 @@ def add_events(s: EventTable, t: float) -> None:
     for k in range(s.stuck_count):
         if s.may_rest[s.stuck[k]] == 1:
             add_resting(s, s.stuck[k])
-    for k in range(s.watched_count):
-        i = s.watched[k]
+    for k in range(s.all_fired_count):
+        i = s.all_fired[k]
         pattern = add_event(s, t, i)
         if pattern != 0:
             if s.may_rest[i] == 1:
                 add_resting(s, i)
             elif s.pattern == 0:
-                s.pattern, s.suspect = pattern, s.watched_rows[k]
+                s.pattern, s.suspect = pattern, s.all_fired_rows[k]
 
 
 def limit_of(s: EventTable, i: int) -> float:

@@ -335,9 +335,9 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
 
 
 def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
-    """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` the guards that grow over the
-    shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard has fallen
-    below zero.
+    """Among the `undecided` guards, with values `now` at (t, x) and rates `speed` of the states, mark in `rising` the guards that
+    grow over the shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard
+    has fallen below zero.
 
     A guard that neither moves in the first look-ahead nor has a rounding error is constant here: it can only jump later, at a
     later event.
@@ -345,8 +345,8 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
     count, now, change, least, still, is_open = s.transitions, s.now, s.change, s.least, s.still, s.open
     remaining = 0
     for i in range(count):
-        is_open[i] = s.asked[i]
-        remaining += s.asked[i]
+        is_open[i] = s.undecided[i]
+        remaining += s.undecided[i]
     if remaining == 0:
         return
     h, longest = larger(MIN_LOOK_AHEAD * s.span, instant(s, t)), MAX_LOOK_AHEAD * s.span
@@ -426,7 +426,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     only reverses does not leave.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
-    firm, asked, bounce, rising, shifted = s.firm, s.asked, s.bounce, s.rising, s.x_shifted
+    firm, undecided, bounce, rising, shifted = s.firm, s.undecided, s.bounce, s.rising, s.x_shifted
     shift = instant(s, t)
     start = t + shift  # later than any jump at this time
     guards_at(s, t, x, s.p, was)
@@ -450,11 +450,11 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     near, firms, endings = 0, 0, 0
     for i in range(count):
         in_mode = is_active(s, i)
-        asked[i] = int(in_mode and abs(now[i]) <= zero[i])
+        undecided[i] = int(in_mode and abs(now[i]) <= zero[i])
         firm[i] = int(in_mode and now[i] > zero[i])
         # Guards that end the run if their mode contradicts itself.
         bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])
-        near += asked[i]
+        near += undecided[i]
         firms += firm[i]
         endings += bounce[i]
         rising[i] = 0
@@ -473,8 +473,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
                 if is_active(s, i) and s.last[i] != 1 and soon[i] > zero[i]:
                     firm[i] = 1
     for i in range(count):
-        bounces = (asked[i] == 1 or firm[i] == 1) and is_bounce(s, t, shifted, i)
+        bounces = (undecided[i] == 1 or firm[i] == 1) and is_bounce(s, t, shifted, i)
         bounce[i] = int(bounces)
         rising[i] = int(firm[i] == 1 and not bounces)
-        asked[i] = int(asked[i] == 1 or (firm[i] == 1 and bounces))
+        undecided[i] = int(undecided[i] == 1 or (firm[i] == 1 and bounces))
     growing(s, start, shifted, speed)

@@ -72,7 +72,7 @@ class EventHandler:
         program, edges = bound.program, bound.program.transitions
         layout, resting, passing = RowLayout.of(program), rest_label_indices(edges), pass_label_indices(edges)
         n, count = program.states, len(edges)
-        turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
+        max_rows = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
         self._layout, self._known_labels = layout, known_labels(edges)
         self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, sequential=settings.impacts == "sequential")
         colliding = _colliding(program, self._collisions)
@@ -118,15 +118,15 @@ class EventHandler:
             table.point(name, np.array(values, dtype=np.int64))
         for name, numbers in {**reals, **of_loops}.items():
             table.point(name, np.array(numbers, dtype=float))
-        reserve = min(_rows_of(FREE_BYTES, layout.width), turns)
+        reserve = min(_rows_of(FREE_BYTES, layout.width), max_rows)
         table["reserve"] = reserve
         self._use_log_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
-        counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "turns": turns}
+        counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "max_rows": max_rows}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self.max_events}
         counts |= {
             "unknowns": max((len(loop.states) for loop in program.loops), default=0),
-            "watch_room": turns * (1 + len(colliding)),
+            "max_fired": max_rows * (1 + len(colliding)),
             **problems.sizes,
         }
         table.allocate(**counts)
@@ -171,9 +171,9 @@ class EventHandler:
     # Callbacks of event handling.
 
     def _compile_kernels(self) -> int:
-        wanted = int(self.table["requested_transition"])
+        requested = int(self.table["requested_transition"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
-            kernel = _kernel_of(kernels, wanted)
+            kernel = _kernel_of(kernels, requested)
             assert kernel is None or kernel.address is not None
         self._refresh_kernels()
         return 0
@@ -186,8 +186,8 @@ class EventHandler:
 
     def _collide(self) -> int:
         table, arrays, layout = self.table, self.table.arrays, self._layout
-        x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["requested_transition"])
-        collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
+        x, m, bounce = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["requested_transition"])
+        collision = collide(self._bound, self.history, float(table["t"]), x, m, bounce, self._collisions)
         if collision is None:
             return 0
         fired, released = collision
@@ -277,7 +277,6 @@ class EventHandler:
 
     @property
     def is_consistent(self) -> bool:
-        """True if the run continues after the last event."""
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:

@@ -33,9 +33,9 @@ from bondgraph.run.events.transitions import (
     finish_transition,
     fire_by_impulse,
     fire_into_row,
+    record_fired,
     row_of,
     supplied,
-    watch,
     x_before,
 )
 from bondgraph.run.kernel_functions import all_finite
@@ -125,7 +125,7 @@ def leave_rest(s: EventTable, index: int) -> None:
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
     """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and is not
     marked in `once`. Write bounces that fire again to `stuck`."""
-    is_loop, anew = False, False
+    is_loop, again = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:
             is_loop = True
@@ -140,13 +140,13 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
                 s.stuck[s.stuck_count] = i
                 s.stuck_count += 1
             if s.once[i] != 1:
-                anew = True
-    return anew
+                again = True
+    return again
 
 
-def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the first due transition in `fired` (if `asked`), then one by one the transitions whose guards fire. Write rows of the
-    log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
+def fire_transitions(s: EventTable, t: float, probe: float, use_fired: bool, row: int) -> int:
+    """Fire the first due transition in `fired` (if `use_fired`), then one by one the transitions whose guards fire. Write rows of
+    the log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
 
     All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions
     fire in order of name. If modes cycle and no state jumps, search for modes in which no guard fires. A transition into its own
@@ -154,7 +154,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
-    s.outcome, s.is_evaluated, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
+    s.outcome, s.is_evaluated, s.stuck_count, s.all_fired_count = EventOutcome.CONSISTENT, False, 0, 0
     for i in range(s.n):
         s.x_start[i] = s.x_here[i]
     for i in range(s.modes):
@@ -163,9 +163,9 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
         s.once[i] = 0
     if s.transitions == 0:
         return 0
-    if asked:
+    if use_fired:
         next_one = first_fired(s, t, probe)
-    for _ in range(s.turns):
+    for _ in range(s.max_rows):
         if next_one == NO_TRANSITION:
             if not s.is_evaluated:
                 firing_guards(s, t, s.x_here, probe)
@@ -194,19 +194,19 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
             leave_rest(s, index)
         next_one, s.taken[count] = s.answer, index
         for k in range(s.struck_count):
-            watch(s, s.struck[k], row + count)
+            record_fired(s, s.struck[k], row + count)
         finish_transition(s, row_of(s, row + count))
         count += 1
         s.is_evaluated = False
         if s.continues[index] != 1:
             s.outcome = EventOutcome.TERMINAL
             return count
-        anew = fires_again(s, t, probe, row + count - 1)
+        again = fires_again(s, t, probe, row + count - 1)
         if s.stuck_count > 0 and next_one == NO_TRANSITION:
             s.outcome = EventOutcome.STUCK
             return count
         s.stuck_count = 0
-        if anew:
+        if again:
             begin = count
             for k in range(s.struck_count):
                 if s.self_loop[s.struck[k]] == 1 and s.rising[s.struck[k]] == 1:
@@ -246,7 +246,7 @@ def record_sizes(s: EventTable) -> None:
 
 
 def set_levels(s: EventTable, t: float) -> None:
-    """Set, in `start_levels`, the levels above which guards fire, at x_here, m_here after the transitions `watched`.
+    """Set, in `start_levels`, the levels above which guards fire, at x_here, m_here after the transitions `all_fired`.
 
     A guard that starts positive, or at zero within its rounding error, fires above twice the larger of its value and this error,
     until it has fallen below zero by as much, or by twice the error if its value is far larger. After a bounce, a guard fires
@@ -272,8 +272,8 @@ def set_levels(s: EventTable, t: float) -> None:
         zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
         left[i] = 0
-    for k in range(s.watched_count):
-        left[s.watched[k]] = int(is_bounce(s, t, x, s.watched[k]))
+    for k in range(s.all_fired_count):
+        left[s.all_fired[k]] = int(is_bounce(s, t, x, s.all_fired[k]))
     for i in range(s.transitions):
         g = guards[i]
         level = 2.0 * g + MIN_LEVEL if g >= 0.0 else 0.0
@@ -290,10 +290,10 @@ def set_levels(s: EventTable, t: float) -> None:
         s.start_levels[s.transitions + i] = depth
 
 
-def may_rest_after(s: EventTable, how: int, count: int) -> bool:
+def may_rest_after(s: EventTable, ending: int, count: int) -> bool:
     """Return True if all transitions that end an iteration of `count` rows without consistent modes may lead to rest: `stuck`
     transitions, or the last transition of a cycle, which is then added to `resting`."""
-    if how == EventOutcome.CYCLING:
+    if ending == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:
             add_resting(s, i)
@@ -304,13 +304,13 @@ def may_rest_after(s: EventTable, how: int, count: int) -> bool:
     return True
 
 
-def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> int:
-    """Return the outcome of an iteration of `count` rows that ended with the outcome `how` and `last` rows in the log;
+def outcome_of(s: EventTable, ending: int, count: int, last: int, solved: bool) -> int:
+    """Return the outcome of an iteration of `count` rows that ended with the outcome `ending` and `last` rows in the log;
     `CONSISTENT` if the run continues, perhaps at rest. Set `suspect` to the row that explains an end of the run."""
     outcome, suspect = int(EventOutcome.CONSISTENT), last - 1 if last > s.logged else NO_TRANSITION
-    if not may_rest_after(s, how, count) or how == EventOutcome.TERMINAL:
-        outcome = how
-    elif how != EventOutcome.CYCLING and last > s.events_left:
+    if not may_rest_after(s, ending, count) or ending == EventOutcome.TERMINAL:
+        outcome = ending
+    elif ending != EventOutcome.CYCLING and last > s.events_left:
         outcome = int(EventOutcome.TOO_MANY)
     elif s.pattern != 0:
         outcome, suspect = int(EventOutcome.ACCUMULATION), s.suspect
@@ -325,29 +325,29 @@ def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> 
 def iterate(s: EventTable, t: float, probe: float) -> int:
     """Iterate the events at t to a fixed point, and apply the states of rest of transitions whose events accumulate; return the
     number of rows in the log, and set `outcome`."""
-    last, asked = s.logged, True
+    last, use_fired = s.logged, True
     for i in range(s.transitions):
         s.rested[i] = 0
     while True:
         record_sizes_here(s)
-        count = fire_transitions(s, t, probe, asked, last)
+        count = fire_transitions(s, t, probe, use_fired, last)
         last += count
-        how, asked = s.outcome, False
+        ending, use_fired = s.outcome, False
         for i in range(s.modes):
             s.m_after[i] = s.m_here[i]
         solved = consistent(s, t, s.x_here)
         add_events(s, t)
-        s.outcome = outcome_of(s, how, count, last, solved)
+        s.outcome = outcome_of(s, ending, count, last, solved)
         if s.outcome != EventOutcome.CONSISTENT or s.stopped:
             return last
         rows = 0
         if s.resting_count > 0:
             if mark_rested(s):
                 rows = rest(s, t, last)
-            elif how == EventOutcome.CONSISTENT:
-                how = EventOutcome.CYCLING
+            elif ending == EventOutcome.CONSISTENT:
+                ending = EventOutcome.CYCLING
         if rows == 0:
-            s.outcome = how
+            s.outcome = ending
             set_levels(s, t)
             return last
         last += rows

@@ -63,7 +63,7 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 
 def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """Return the labels of transitions that may accumulate or pass zero."""
+    """Return the labels of transitions whose events may accumulate or whose flow may pass zero."""
     resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
     return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
 

@@ -16,8 +16,8 @@ from bondgraph.run.events.transitions import (
     fire_into_row,
     m_after,
     m_before,
+    record_fired,
     row_of,
-    watch,
     x_after,
     x_before,
 )
@@ -129,19 +129,19 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
     while at != NO_TRANSITION:
         length += 1
         at = parents[at]
-    if length > s.turns:
+    if length > s.max_rows:
         return NO_TRANSITION
     at = node
     for k in range(length):
         taken[length - 1 - k] = at
         at = parents[at]
-    s.watched_count = 0
+    s.all_fired_count = 0
     for k in range(length):  # each source lies further on, so no row is overwritten before it is read
         source, into = row_of(s, row + taken[k]), row_of(s, target + k)
         for i in range(width):
             into[i] = source[i]
         taken[k] = s.edges[taken[k]]
-        watch(s, taken[k], target + k)
+        record_fired(s, taken[k], target + k)
     return length
 
 

@@ -11,7 +11,6 @@ from bondgraph.run.events.state import EventTable
 
 
 def make_ready(s: EventTable, i: int) -> None:
-    """Compile the kernels of transition i if they are not compiled yet."""
     if s.ready[i] != 1:
         s.requested_transition = i
         s.compile_kernels(s)

@@ -173,7 +173,6 @@ def is_below(c: StepTable, i: int) -> bool:
 
 
 def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
-    """Return True if a crest of guard i may reach zero, according to the cubic interpolant."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]

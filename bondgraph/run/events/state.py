@@ -48,11 +48,11 @@ StatesNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.n)]
 GuardsNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.transitions)]
 PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
 Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
-Watched = Annotated[Ints, Length(lambda s: s.watch_room)]
+AllFired = Annotated[Ints, Length(lambda s: s.max_fired)]
 BoxNumbers = Annotated[Reals, Length(lambda s: s.box_width)]
 PerBoxEffort = Annotated[Reals, Length(lambda s: s.box_room)]
 PerBoxRow = Annotated[Ints, Length(lambda s: s.box_room)]
-PerTurn = Annotated[Ints, Length(lambda s: s.turns)]
+PerRow = Annotated[Ints, Length(lambda s: s.max_rows)]
 Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
@@ -172,7 +172,7 @@ class EventTable(LoopTable):
     near: GuardsNear
     near_now: GuardsNear
     firm: Flags
-    asked: Flags
+    undecided: Flags
     bounce: Flags
     open: Flags
     rising: Flags
@@ -198,19 +198,19 @@ class EventTable(LoopTable):
     x_start: PerState
     m_start: PerMode
     # Workspace of impulses and accumulation; taken: the transition of each row of an iteration; struck: all transitions in the
-    # last row; stuck: bounces that do not bring their guards back below zero; watched: all transitions of an iteration, with
+    # last row; stuck: bounces that do not bring their guards back below zero; all_fired: all transitions of an iteration, with
     # their rows.
     pushed: Pushed
     struck: Flags
     stuck: Flags
-    watched: Watched
-    watched_rows: Watched
-    taken: PerTurn
+    all_fired: AllFired
+    all_fired_rows: AllFired
+    taken: PerRow
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: maximum number of rows of an iteration; watch_room: capacity for transitions of an iteration; boxes: number of
-    # complementarity problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
+    # Sizes; max_rows, max_fired: maximum numbers of rows and of transitions of an iteration; boxes: number of complementarity
+    # problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
     n: int
     modes: int
     parameters: int
@@ -218,8 +218,8 @@ class EventTable(LoopTable):
     quadratures: int
     kept_count: int
     width: int
-    turns: int
-    watch_room: int
+    max_rows: int
+    max_fired: int
     boxes: int
     box_room: int
     box_width: int
@@ -242,7 +242,7 @@ class EventTable(LoopTable):
     pattern: int
     struck_count: int
     stuck_count: int
-    watched_count: int
+    all_fired_count: int
     resting_count: int
     is_evaluated: bool
     # Requests to Python: transition and row concerned; transition that must follow; consulted: Python was called to solve

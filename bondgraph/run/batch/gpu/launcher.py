@@ -152,10 +152,10 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 
 
 def _check_count(runs: int, each: int) -> None:
-    memory = machine_memory()
-    if memory and runs * each > _SHARE * memory:
-        why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
-        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
+    limit = _SHARE * machine_memory()
+    if 0 < limit < runs * each:
+        why = f"{each} bytes a run make {runs * each / 1e9:.4g} GB, and at most {limit / 1e9:.4g} GB is used"
+        cures = (f"at most {plural(int(limit / each), 'run')} at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"the memory of this machine is too small for {plural(runs, 'run')}", (why,), cures=cures))
 
 

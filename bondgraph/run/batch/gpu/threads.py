@@ -115,7 +115,6 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Shift the addresses in a thread's memory that point into a range of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -123,7 +122,6 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Save the thread's memory and the address of this memory in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]

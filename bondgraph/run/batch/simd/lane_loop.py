@@ -163,7 +163,6 @@ def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """Move the run out of a lane; `status` states what its step still needs."""
     slot = v.seats[lane]
     c = v.tables[slot]
     for name in ("y", "k", "size"):

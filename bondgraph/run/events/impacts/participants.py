@@ -83,7 +83,7 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; return None if neither another contact nor friction takes part."""
+    """Find the contacts that take part in bounce `index`; return None if it collides alone."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.sequential and not collisions.frictions):

@@ -103,7 +103,6 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Solve for the impulses of the participants; return None if no impulses are found."""
     table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(friction.dimension for friction in collisions.frictions)
     friction_indices = list(range(len(collisions.constraints), len(table.flow)))

@@ -15,7 +15,7 @@ from bondgraph.run.events.dead_centres import NO_MODE, is_unclear
 from bondgraph.run.events.guards import firing_guards, guards_at, zero_of
 from bondgraph.run.events.mode_search import stands_still
 from bondgraph.run.events.state import EventTable
-from bondgraph.run.events.transitions import finish_transition, fire_into_row, row_of, watch
+from bondgraph.run.events.transitions import finish_transition, fire_into_row, record_fired, row_of
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 ABSENT = -1
@@ -141,8 +141,8 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
         for k in range(s.transitions):
             i = s.order[k]
             if total != ABSENT and leads_on(s, i, stops):
-                if total < s.turns and fire_into_row(s, t, i, row + total) and stands_still(s, s.x_after):
-                    watch(s, i, row + total)
+                if total < s.max_rows and fire_into_row(s, t, i, row + total) and stands_still(s, s.x_after):
+                    record_fired(s, i, row + total)
                     s.taken[total] = i
                     finish_transition(s, row_of(s, row + total))
                     total += 1
@@ -179,7 +179,7 @@ def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -
         s.m_saved[i] = s.m_here[i]
     for i in range(s.n):
         s.x_saved[i] = s.x_here[i]
-    watched = s.watched_count
+    fired = s.all_fired_count
     if not solve_modes(s, t, probe):
         return count
     total = fire_all(s, t, row, count)
@@ -189,5 +189,5 @@ def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -
         s.m_here[i] = s.m_saved[i]
     for i in range(s.n):
         s.x_here[i] = s.x_saved[i]
-    s.watched_count = watched
+    s.all_fired_count = fired
     return count
