@@ -16,16 +16,17 @@ Order of operations at an instant, with reasons
 -----------------------------------------------
 1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration has reached; a tick that makes a guard
    positive causes an event.
-2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
+2. Samples up to the instant are written: a sample at the time of an event, after the start, is the limit from the left.
 3. Transitions whose guards crossed zero fire in order of name; simultaneous collisions are solved as one problem of impulses
-   (`events.impacts`), because an order would decide where momentum goes. Friction whose flow passes zero by itself changes
-   direction instead of sticking (`events.dead_centres`).
-4. The modes of all dry friction elements in a connected part are found together (`events.modes`). If transitions cycle through
-   modes, consistent modes are searched for (`events.mode_search`).
+   (`events.impacts`) unless `impacts="sequential"`, because an order would decide where momentum goes. Friction whose flow passes
+   zero by itself changes direction instead of sticking (`events.dead_centres`).
+4. The modes of all dry friction elements in a connected part are found together if they are certain (`events.modes`). If
+   transitions cycle through modes, consistent modes are searched for (`events.mode_search`).
 5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
 6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires. A guard must fall below its rounding error
    before it can fire again (`events.guards`), so that bodies that have just separated do not collide.
-7. A switch whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again.
+7. A switch whose events accumulate (Zeno) comes to rest, if it has a state of rest (`events.accumulation`), and guards are
+   evaluated again.
 8. The run takes over the state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
    because a jump changes the sizes of states.
 """

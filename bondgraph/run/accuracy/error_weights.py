@@ -288,7 +288,8 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add the noise of a state's drivers, where it is significant over the longest step, to the noise of the state."""
+    """Add the noise of a state's drivers to the noise of the state, where it is significant over the longest step and the state
+    or the driver is at rest, or smaller than its noise over the run so far."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False

@@ -154,7 +154,7 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 def _check_count(runs: int, each: int) -> None:
     limit = _SHARE * machine_memory()
     if 0 < limit < runs * each:
-        why = f"{each} bytes a run make {runs * each / 1e9:.4g} GB, and at most {limit / 1e9:.4g} GB is used"
+        why = f"{each} bytes per run make {runs * each / 1e9:.4g} GB, but runs may use only {limit / 1e9:.4g} GB"
         cures = (f"at most {plural(int(limit / each), 'run')} at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"the memory of this machine is too small for {plural(runs, 'run')}", (why,), cures=cures))
 

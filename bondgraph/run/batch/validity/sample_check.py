@@ -52,7 +52,7 @@ Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
 
 class SampleCheck(Table):
     """Table of samples in lanes; array lengths also depend on the number of `lanes`, the `width` of rows, and the number of
-    constraint `entries` after the values."""
+    `matrix_entries` after the values."""
 
     # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
     # with a sample per lane; nonfinite: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
@@ -62,7 +62,7 @@ class SampleCheck(Table):
     x: Annotated[Reals, Length(lambda s: s.width * s.lanes)]
     p: Annotated[Reals, Length(lambda s: s.parameters * s.lanes)]
     m: Annotated[Reals, Length(lambda s: s.modes * s.lanes)]
-    out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
+    out: Annotated[Reals, Length(lambda s: (s.values + s.matrix_entries) * s.lanes)]
     nonfinite: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
     bad: PerSample
     # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: rows and columns of the entries of the
@@ -107,7 +107,7 @@ def row_table(
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
-    behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
+    matrix_entries = 0 if program.closing_matrix is None else program.closing_matrix.n_out
     width = program.states + (0 if program.powers is None else program.powers.n_out)
     arrays = {"dates": np.ascontiguousarray(dates)}
     counts = {"parameters": program.parameters, "modes": program.modes, "values": values, "n": 0}
@@ -116,16 +116,16 @@ def row_table(
     if watched:
         assert program.closing is not None
         n, stride = len(program.closing.owners), check_stride(len(times))
-        looked, beyond = times[::stride], span > times[-1]
-        arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
+        checked, beyond = times[::stride], span > times[-1]
+        arrays["falls"], arrays["rises"] = bounds(np.append(checked, span) if beyond else checked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
         arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
-        counts |= {"n": n, "entry_count": len(rows), "count": len(looked), "stride": stride, "watched": 1, "beyond": beyond}
+        counts |= {"n": n, "entry_count": len(rows), "count": len(checked), "stride": stride, "watched": 1, "beyond": beyond}
         table["end_date"] = dates[0] + (span - times[0])
     for name, count in counts.items():
         table[name] = count
-    table.allocate(lanes=lanes, width=width, behind=behind, **counts)
+    table.allocate(lanes=lanes, width=width, matrix_entries=matrix_entries, **counts)
     for name, array in {**arrays, "entries": table.arrays["out"][values * lanes :]}.items():
         table.point(name, array)
     return table
