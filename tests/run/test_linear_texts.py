@@ -97,7 +97,7 @@ BATCH_TEXTS = (
     event_losses.reset_events,
     native_measures.reset_measures,
     event_losses.finish_events,
-    native_measures.keep,
+    native_measures.store_measures,
     lost_loops.has_lost_loop,
 )
 

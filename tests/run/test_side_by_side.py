@@ -148,7 +148,7 @@ def test_a_nonfinite_value_at_one_sample_is_detected(stride):
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
     run = [write["s"], write["c"]]
-    write.call("present_run", run)
+    write.call("load_run", run)
     for first in range(stride):
         write.call("mark_nonfinite_samples", [*run, write["samples"], integer(first)])
     write.give(write.call("any_nonfinite", run, "i64"))

@@ -83,7 +83,7 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
     """Begin a segment, with new natural scales if its modes are new or a state has neither a size nor a scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_raise_sizes(w, x)
-    is_known = remember(w, m)
+    is_known = has_begun_modes(w, m)
     for i in range(n):
         if larger(size[i], scale[i]) == 0.0:
             is_known = False
@@ -105,7 +105,7 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
     set_power_floors(w)
 
 
-def remember(w: Control, m: Reals) -> bool:
+def has_begun_modes(w: Control, m: Reals) -> bool:
     """Return True if the run has already begun a segment in these modes; otherwise record the modes."""
     count, seen = w.modes, w.seen
     for k in range(w.seen_count):

@@ -13,9 +13,9 @@ from bondgraph.emit.procedure import Procedure
 from bondgraph.run.batch.event_losses import finish_events, process_events, reset_events
 from bondgraph.run.batch.fields import BatchTable, modes_at
 from bondgraph.run.batch.lost_loops import has_lost_loop, record_loop_steps
-from bondgraph.run.batch.native_measures import keep, reset_measures
+from bondgraph.run.batch.native_measures import reset_measures, store_measures
 from bondgraph.run.batch.validity.rank_screen import may_lose_rank
-from bondgraph.run.batch.validity.sample_check import any_nonfinite, mark_nonfinite_samples, present_run
+from bondgraph.run.batch.validity.sample_check import any_nonfinite, load_run, mark_nonfinite_samples
 from bondgraph.run.kernel_functions import all_finite
 from bondgraph.run.status import Status
 from bondgraph.run.steppers.step_control import has_too_many_steps
@@ -37,7 +37,7 @@ def is_doubtful(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
     c, check, energies = r.table, r.sample_check, r.energies
     storages, balances, energies_of = c.weights.storages, r.balances, c.weights.energies
     if check is not None:
-        present_run(check, c, lanes)
+        load_run(check, c, lanes)
     if lanes > 1:
         # `may_lose_rank` checks the other samples.
         for first in range(check.watched, check.stride):
@@ -147,7 +147,7 @@ def finish_batch_run(r: BatchTable, run: int, status: int, lanes: Fixed) -> None
     if status == Status.STOP:
         finish_events(r, run)
         doubtful = is_doubtful(r, r.m[run * r.m_stride :], lanes)
-        keep(r, run)
+        store_measures(r, run)
         if doubtful:
             last = Status.UNTRUSTED
     r.status[run] = last

@@ -1,7 +1,7 @@
 """Measures of a run in machine code, bitwise equal to the measures of `run.measures`.
 
 Samples and events are measured in order of time: `measure_event` measures the samples before an event, then both sides of the
-event, and `keep` the remaining samples after the end of the run.
+event, and `store_measures` the remaining samples after the end of the run.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def extreme(r: BatchTable, j: int) -> float:
     return sign * value
 
 
-def keep(r: BatchTable, run: int) -> None:
+def store_measures(r: BatchTable, run: int) -> None:
     if r.kept_count + r.series_count == 0:
         return
     measure_until(r, run, r.span * 2.0 + 1.0)

@@ -56,7 +56,7 @@ def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
     s.guards(formula_time(s, t), x, p, s.m_here, out)
 
 
-def instant(s: EventTable, t: float) -> float:
+def shortest_interval(s: EventTable, t: float) -> float:
     """Return the shortest distinguishable time interval, with a margin, s."""
     return 4.0 * PERTURBATION * (abs(s.origin) + abs(t)) + MIN_LOOK_AHEAD * s.span
 
@@ -334,7 +334,7 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
                 s.rising[i] = 1
 
 
-def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
+def mark_growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
     """Among the `undecided` guards, with values `now` at (t, x) and rates `speed` of the states, mark in `rising` the guards that
     grow over the shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard
     has fallen below zero.
@@ -349,7 +349,7 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
         remaining += s.undecided[i]
     if remaining == 0:
         return
-    h, longest = larger(MIN_LOOK_AHEAD * s.span, instant(s, t)), MAX_LOOK_AHEAD * s.span
+    h, longest = larger(MIN_LOOK_AHEAD * s.span, shortest_interval(s, t)), MAX_LOOK_AHEAD * s.span
     first, started, measured = True, False, False
     while remaining > 0:
         ahead(s, t, x, s.p, h, speed, s.x_shift, change)
@@ -427,7 +427,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
     firm, undecided, bounce, rising, shifted = s.firm, s.undecided, s.bounce, s.rising, s.x_shifted
-    shift = instant(s, t)
+    shift = shortest_interval(s, t)
     start = t + shift  # later than any jump at this time
     guards_at(s, t, x, s.p, was)
     rates_at(s, start, x, s.p, speed)
@@ -477,4 +477,4 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         bounce[i] = int(bounces)
         rising[i] = int(firm[i] == 1 and not bounces)
         undecided[i] = int(undecided[i] == 1 or (firm[i] == 1 and bounces))
-    growing(s, start, shifted, speed)
+    mark_growing(s, start, shifted, speed)

@@ -113,7 +113,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
         guards_by_cubic(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
     marks = c.theta
-    mark(marks, g, count)
+    mark_crossings(marks, g, count)
     probed = False
     for i in range(count):
         if marks[i] == 2.0:
@@ -137,7 +137,7 @@ def guards_by_cubic(c: StepTable, theta: float, h: float, g: Reals, step: Fixed)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
 
-def mark(marks: Disjoint, g: Reals, count: int) -> None:
+def mark_crossings(marks: Disjoint, g: Reals, count: int) -> None:
     """Mark guards with 2 if they rise through zero between two fractions, and with 1 if they have a crest below zero at a
     fraction."""
     for i in range(count):

@@ -145,7 +145,7 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    every: list[Callable[..., Any]] = [take_rows, present_run, evaluate_samples]
+    every: list[Callable[..., Any]] = [take_rows, load_run, evaluate_samples]
     every += [mark_nonfinite_samples, any_nonfinite] if lanes > 1 else []
     return translate([partial(function, lanes=lanes) for function in every])
 
@@ -162,16 +162,16 @@ def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, w
     """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last row in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
-    put_side_by_side(s.x, rows, first, last, stride, width, lanes)
+    rows_to_lanes(s.x, rows, first, last, stride, width, lanes)
 
 
-def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
+def rows_to_lanes(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
 
 
-def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
+def load_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
     for k in range(s.parameters):
         for lane in range(lanes):
             s.p[k * lanes + lane] = c.p[k]
