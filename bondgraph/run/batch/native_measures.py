@@ -172,5 +172,5 @@ def store_measures(r: BatchTable, run: int) -> None:
             kept[j] = r.totals[j] / length
         if rule == MachineRule.PEAK or rule == MachineRule.LOWEST:
             kept[j] = extreme(r, j)
-    # Other runs in the lanes still have samples to come.
+    # In lanes, the next run to end has already begun, so it does not reset the measures itself.
     reset_measures(r)

@@ -100,7 +100,7 @@ class PreparedProgram:
     kept: KeptRuns | None = None
     _workspaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
     last_gpu_kernel: LatestBuild[Any] = field(default_factory=LatestBuild, repr=False, compare=False)
-    _pace: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
+    _duration: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
 
     @cached_property
     def in_machine_code(self) -> bool:
@@ -209,19 +209,19 @@ class PreparedProgram:
         """Run once in machine code, and continue in Python if machine code stops early; return None if only Python can begin the
         run."""
         with self._workspace() as space:
-            course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == Status.NOT_STARTED:
+            machine_run = space.run(settings.p, settings.x, settings.m, settings.times, bar)
+            if machine_run.status == Status.NOT_STARTED:
                 return None
-            if course.done:
-                sound = space.is_sound(course, settings.m)
+            if machine_run.done:
+                sound = space.is_sound(machine_run, settings.m)
                 if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
-                    course, settings = course.at(self._requested_indices), self._with_times(settings, self.requested)
-                result = space.result(course, settings, begin)
+                    machine_run, settings = machine_run.at(self._requested_indices), self._with_times(settings, self.requested)
+                result = space.result(machine_run, settings, begin)
                 if sound or self._has_valid_samples(result):
-                    return EndedRun(result, course.t, course.x, course.m, course.q, sound)
+                    return EndedRun(result, machine_run.t, machine_run.x, machine_run.m, machine_run.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
-                run.resume(self.choice, space.checkpoint(course, settings.p, settings.m))
+                run.resume(self.choice, space.checkpoint(machine_run, settings.p, settings.m))
             finally:
                 space.reconnect_events()
             run.examine()
@@ -243,10 +243,10 @@ class PreparedProgram:
             x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes_singular_positions:
             with self._workspace() as space:
-                course = space.run(p, x0, m0, self.requested[0])
-            if course.done:
-                at, effort = (course.t, course.x, course.m, course.q), course.effort
-                return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
+                machine_run = space.run(p, x0, m0, self.requested[0])
+            if machine_run.done:
+                at, effort = (machine_run.t, machine_run.x, machine_run.m, machine_run.q), machine_run.effort
+                return RunOutcome(True, *at, machine_run.rows, machine_run.modes, effort.steps, effort.rates, machine_run.events)
         result, end = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
@@ -297,7 +297,7 @@ class PreparedProgram:
         threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `GPULauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
-        pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
+        pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._duration)
         runner = BatchRunner(self.program, self.settings, self.choice, self.requested, self.ended, self._workspace)
         machine = self.in_machine_code and self._compiled
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)

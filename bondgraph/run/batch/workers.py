@@ -51,35 +51,35 @@ class RunDuration:
 class WorkQueue:
     """Work queue of runs: threads take chunks of at least `least` runs until the work is `called_off`."""
 
-    def __init__(self, runs: int, least: int, pace: RunDuration, called_off: threading.Event):
-        self.taken, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
+    def __init__(self, runs: int, least: int, duration: RunDuration, called_off: threading.Event):
+        self.taken, self._runs, self._duration, self._called_off = 0, runs, duration, called_off
         self._target = ChunkTarget(MAX_CALL_SECONDS, MIN_CALL_SECONDS, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def share(self, threads: int) -> int:
         """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
         number."""
-        most = (self._runs - self.taken) * self._pace.each / MIN_THREAD_SECONDS
-        self._threads = max(1, min(threads, int(most)) if self._pace.each else threads)
+        most = (self._runs - self.taken) * self._duration.each / MIN_THREAD_SECONDS
+        self._threads = max(1, min(threads, int(most)) if self._duration.each else threads)
         return self._threads
 
     def first_chunks(self) -> Iterator[slice]:
         """Yield growing slices of runs, starting with one run, until the duration of a run is known; the first run also builds
         objects that later runs reuse."""
         count, enough = 1, MAX_CALL_SECONDS
-        while not self._pace.each and (chunk := self._taken(count)):
+        while not self._duration.each and (chunk := self._taken(count)):
             begin = perf_counter()
             yield chunk
             seconds = perf_counter() - begin
             if seconds > enough:
-                self._pace.each = seconds / count
+                self._duration.each = seconds / count
             count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
     def remaining_chunks(self) -> Iterator[slice]:
         while chunk := self._taken():
             begin = perf_counter()
             yield chunk
-            self._pace.each = (perf_counter() - begin) / (chunk.stop - chunk.start)
+            self._duration.each = (perf_counter() - begin) / (chunk.stop - chunk.start)
 
     def _taken(self, count: int | None = None) -> slice | None:
         """Take the next `count` runs, or as many as a call should hold; return None if no run is left."""
@@ -87,7 +87,7 @@ class WorkQueue:
             first = self.taken
             if first >= self._runs or self._called_off.is_set():
                 return None
-            count = count or chunk_size(self._target, self._pace.each, self._runs - first, self._threads)
+            count = count or chunk_size(self._target, self._duration.each, self._runs - first, self._threads)
             self.taken = min(first + count, self._runs)
             return slice(first, self.taken)
 
@@ -103,7 +103,7 @@ class WorkerPool:
 
     threads: int
     lanes: int | None
-    pace: RunDuration
+    duration: RunDuration
 
     @contextmanager
     def map_over_threads(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
@@ -186,9 +186,8 @@ class BatchRunner:
                     collected.note_gpu(gpu.name, batch.status == Status.STOP)
                     p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
                     part, rows = batch.like(len(left)), (p, x0, m0)
-                queue = WorkQueue(
-                    len(part.status), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
-                )
+                least = 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes
+                queue = WorkQueue(len(part.status), least, pool.duration, called_off)
 
                 def work(chunks: Iterator[slice], work_kernels: LaneKernels | None) -> None:
                     with self.workspace() as space, cancelling(called_off):

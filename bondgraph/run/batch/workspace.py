@@ -259,34 +259,34 @@ class Workspace:
         if self.handler is not None and self.handler.has_failed:
             self.handler.check()
 
-    def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
+    def result(self, machine_run: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
         start time by `time.perf_counter`, s."""
-        rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
+        rounding = self.weights.rounding(machine_run.effort.noisy, self._local, machine_run.t, machine_run.x, machine_run.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
-        return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
+        return machine_run.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
-    def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
+    def checkpoint(self, machine_run: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
+        samples = SampleRows.over(machine_run.rows, np.array(machine_run.modes), self.bound.program.states)
         tables = self.integrator, self.weights, self.handler
-        return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
+        return RunCheckpoint(*tables, machine_run.status, samples, machine_run.logged, self.start_energies(p, m))
 
     def reconnect_events(self) -> None:
         """Reconnect the events to this integrator after Python has continued a run, perhaps with another integrator."""
         if self.handler is not None:
             self.handler.use_arrays(self.table.arrays)
 
-    def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
+    def is_sound(self, machine_run: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
         the samples, its loops are solved, its energy account closes well within the limit, and its constraints, if machine code
         can check them (`screens`), keep their rank. Otherwise Python has to check."""
-        if len(course.logged) > 1:
+        if len(machine_run.logged) > 1:
             return False
         table = self._check_table
-        table.point("rows", address_of(course.rows))
+        table.point("rows", address_of(machine_run.rows))
         if self.handler is not None:
-            table.point("modes", address_of(course.modes))
-            self.handler.table["logged"] = len(course.logged[0])
+            table.point("modes", address_of(machine_run.modes))
+            self.handler.table["logged"] = len(machine_run.logged[0])
         return not self._check_run(table.address, address_of(m))
 
     @cached_property

@@ -34,7 +34,7 @@ _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
 the quarters; a polynomial of degree 8 passes through the values at all eighths."""
 _FIT = 2.0**-6
-"""Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
+"""Largest misfit of the quartic of a guard, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
 is the shortest part of a step that is halved."""
@@ -46,9 +46,9 @@ _SLOPE_TRIALS, _PREDICTIONS = 8, 2
 _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
-"""The test for a jump compares distances from the zero: the nearest is _JUMP_REACH time resolutions, and each of
-_JUMP_SCALES further distances is _JUMP_SCALE times longer. A jump changes by at most the fraction _JUMP_RATIO from one
-to the next."""
+"""The test for a jump compares a guard at several distances from its zero: the nearest is _JUMP_REACH time resolutions, and each
+of _JUMP_SCALES further distances is _JUMP_SCALE times longer. Near a jump, the guard changes by at most the fraction _JUMP_RATIO
+of the jump from one distance to the next."""
 _FLAT = 2.0**-20
 """Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
 
