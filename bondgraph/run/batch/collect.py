@@ -86,8 +86,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end
-    of the run; `requested` is as in `PreparedProgram`.
+    `blocks` are the rows x, p and m of all runs; `run_with_end` computes a single run from its rows;
+    `requested` is as in `PreparedProgram`.
     """
 
     def __init__(
@@ -95,11 +95,11 @@ class BatchCollector:
         program: Program,
         settings: Settings,
         requested: tuple[np.ndarray, np.ndarray],
-        ended: Callable[..., tuple[Result, EndedRun]],
+        run_with_end: Callable[..., tuple[Result, EndedRun]],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         kept: Sequence[KeptOfRun],
     ):
-        self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
+        self._settings, self._run_with_end, self._blocks, self._kept = settings, run_with_end, blocks, kept
         runs, samples, n = max(map(len, blocks)), len(requested[0]), program.states
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
         sizes = {over_time: sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)}
@@ -143,7 +143,7 @@ class BatchCollector:
     def run_single(self, run: int) -> None:
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
-            result, end = self._ended(*row)
+            result, end = self._run_with_end(*row)
         except ProblemError as refused:
             self._refused[run] = refused
             return

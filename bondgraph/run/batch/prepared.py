@@ -166,9 +166,9 @@ class PreparedProgram:
         return result
 
     def checked_run(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        return self.ended(x0, p, m0, progress)[0]
+        return self.run_with_end(x0, p, m0, progress)[0]
 
-    def ended(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
+    def run_with_end(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             end = self._single_run(settings, begin, bar)
@@ -233,7 +233,7 @@ class PreparedProgram:
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
-        lengths are checked (E305). If machine code alone cannot execute or finish the run, `ended` executes it (slower)."""
+        lengths are checked (E305). If machine code alone cannot execute or finish the run, `run_with_end` does (slower)."""
         try:
             lengths = x0.size, p.size, m0.size
         except AttributeError:
@@ -247,7 +247,7 @@ class PreparedProgram:
             if machine_run.done:
                 at, effort = (machine_run.t, machine_run.x, machine_run.m, machine_run.q), machine_run.effort
                 return RunOutcome(True, *at, machine_run.rows, machine_run.modes, effort.steps, effort.rates, machine_run.events)
-        result, end = self.ended(x0, p, m0)
+        result, end = self.run_with_end(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
         if result.failure is not None:  # discard values after the last valid sample
@@ -298,7 +298,7 @@ class PreparedProgram:
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._duration)
-        runner = BatchRunner(self.program, self.settings, self.choice, self.requested, self.ended, self._workspace)
+        runner = BatchRunner(self.program, self.settings, self.choice, self.requested, self.run_with_end, self._workspace)
         machine = self.in_machine_code and self._compiled
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
