@@ -61,7 +61,6 @@ class Bound:
                     kernel.check()
 
     def time(self, t: float) -> float:
-        """Convert a time since the start to the clock of the formulas, clipped to the window."""
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:

@@ -218,7 +218,6 @@ _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
 def measure_of(argument: object) -> object:
-    """Return the measure for a user's argument: a name alone means `series`."""
     return series(argument) if isinstance(argument, str) else argument
 
 

@@ -28,7 +28,6 @@ class SampleRows:
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
-        """Return a buffer in existing arrays, whose first row is filled."""
         rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
         rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
         return rows_of

@@ -106,7 +106,6 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
 
 
 def has_begun_modes(w: Control, m: Reals) -> bool:
-    """Return True if the run has already begun a segment in these modes; otherwise record the modes."""
     count, seen = w.modes, w.seen
     for k in range(w.seen_count):
         is_same = True

@@ -268,7 +268,6 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
-    """Return True if the couplings were last evaluated at this time, state and modes; otherwise record this point."""
     n, modes, kept, is_same = w.n, w.modes, w.coupled_at, w.coupled
     states, kept_modes = kept[1:], kept[n + 1 :]
     if time != kept[0]:

@@ -20,7 +20,6 @@ def reset_events(r: BatchTable) -> None:
 
 @inline
 def fill_losses(r: BatchTable, time: float) -> None:
-    """Set the energy lost before each sample up to `time` to the current total."""
     balances = r.balances
     while r.lost_rows < r.samples and not r.times[r.lost_rows] > time:
         lost = r.lost[balances * r.lost_rows :]

@@ -43,7 +43,6 @@ def evaluate_outputs(r: BatchTable, date: float, row: Reals, m: Reals) -> None:
 
 
 def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, side: int, is_node: bool) -> None:
-    """Measure the values at a sample or at one side of an event; `is_node` makes this point a node of the trapezoidal rule."""
     best, totals, before = r.best[side * r.kept_count :], r.totals, r.before
     follows = is_node and r.nodes > 0
     evaluate_outputs(r, date, row, m)

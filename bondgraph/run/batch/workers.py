@@ -82,7 +82,6 @@ class WorkQueue:
             self._duration.each = (perf_counter() - begin) / (chunk.stop - chunk.start)
 
     def _taken(self, count: int | None = None) -> slice | None:
-        """Take the next `count` runs, or as many as a call should hold; return None if no run is left."""
         with self._lock:
             first = self.taken
             if first >= self._runs or self._called_off.is_set():

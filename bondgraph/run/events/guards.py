@@ -97,7 +97,6 @@ def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fi
 
 @inline
 def resting_error(s: EventTable, i: int) -> float:
-    """Return the rounding error of a state that has not moved; 0 for other states."""
     return s.drift[i] if s.sizes[i] <= s.drift[i] * RESTING else 0.0
 
 

@@ -1,7 +1,6 @@
 """Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. These functions call Python for what only Python can compute (`questions`). An
-event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
+An event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
 """
 
 from __future__ import annotations

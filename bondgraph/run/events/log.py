@@ -69,13 +69,11 @@ def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return the index in `Log.labels` for each transition whose events may accumulate."""
     labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return the index in `Log.labels` for each transition whose flow may pass zero."""
     labels = known_labels(edges)
     return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
 

@@ -75,7 +75,6 @@ def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: 
 
 
 def store_jacobians(a: LaneJacobians, due: Ints, count: int) -> bool:
-    """Copy the Jacobian of each due run to its error control; return True if an entry is NaN."""
     rows, entries, is_lost = a.rows, a.entries, False
     for lane in range(count):
         w = a.weights[due[lane]]

@@ -101,7 +101,6 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 
 
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
-    """Begin runs in the slots of runs that have ended; return False if no run is active and none is left."""
     is_any = False
     for slot in range(RUNS_PER_LANE * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
@@ -128,7 +127,6 @@ def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
 
 
 def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
-    """Prepare the next step in a lane; return False if no run is waiting for the lane."""
     while True:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
             return False

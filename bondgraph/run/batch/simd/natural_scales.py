@@ -42,7 +42,6 @@ class LaneScales(Table):
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """Return the table of `scale_ahead` for n states, at most `entries` couplings, and the error control tables of the runs."""
     library, table = error_weights.machine_code(), FieldTable(LaneScales)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():

@@ -200,7 +200,6 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def mark_nonfinite_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Mark the values that are not finite at every `stride`-th sample of the current run, from number `first` on."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)

@@ -1,7 +1,5 @@
-"""Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
-
-Contacts that touch and do not separate take part, and so do contacts that are closed and could release.
-"""
+"""Participants of a simultaneous impact: contacts that touch and do not separate, contacts that are closed and could release, and
+the effects of unit impulses there."""
 
 from __future__ import annotations
 
