@@ -110,8 +110,8 @@ def add_events(s: EventTable, t: float) -> None:
 
 
 def limit_of(s: EventTable, i: int) -> float:
-    """Return the limit of the times of the last events of transition i, if their intervals shrink as a geometric series, or the
-    last time (0 without events); clear the times."""
+    """Return the limit of the times of the last events of transition i, extrapolated as a geometric series if their intervals
+    shrink, or else the last time (0 without events); clear the times."""
     ring, count = s.times[i * HISTORY :], s.counts[i]
     s.counts[i] = 0
     if count == 0:
