@@ -148,6 +148,7 @@ def _check(name: str, period: float, offset: float, span: float, most: float) ->
 
 
 def _check_count(title: str, instants: str, period: float, span: float, most: float) -> None:
-    if span / period > (limit := min(most, 1.0 / (64.0 * SAME_TIME))):
-        why = f"a period of {period:g} s makes {span / period:.3g} {instants} in {span:g} s; the limit is {limit:.3g}"
-        raise RunError(Problem("E330", title, (why,), cures=("a longer period", "a shorter run")))
+    if span / period > most:
+        why = f"a period of {period:g} s makes {span / period:.3g} {instants} in {span:g} s; the limit is {most:.3g}"
+        cures = ("a longer period", "a shorter run", *(("a larger max_steps",) if span / period <= MAX_TICKS else ()))
+        raise RunError(Problem("E330", title, (why,), cures=cures))
