@@ -184,7 +184,7 @@ def test_measures_and_losses(seed):
 def test_checks_of_the_rank(extreme):
     random, results, code = np.random.default_rng(3), [], batch_code()
     counts = {"n": 3, "count": 5, "samples": 5, "stride": 1, "watched": 1, "beyond": 1, "entry_count": 9}
-    lengths = SampleCheck.lengths(**counts, lanes=2, width=9, behind=9, parameters=0, modes=0, values=0)
+    lengths = SampleCheck.lengths(**counts, lanes=2, width=9, matrix_entries=9, parameters=0, modes=0, values=0)
     rows, columns = np.indices((3, 3)).reshape(2, -1)
     flags = {"rows": rows, "columns": columns, "leftmost": [0, 0, 0], "lowest": [3, 3, 3]}
     call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(code.address("may_lose_rank"))
