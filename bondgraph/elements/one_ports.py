@@ -21,6 +21,7 @@ from bondgraph.model.arguments import (
     need_domain,
     need_mapping,
     one_of,
+    only_domain,
     only_with_formula,
     size_of,
     spelled_out,
@@ -336,7 +337,7 @@ def I(  # noqa: E743 - the name of the element in the literature
 ) -> Element:
     """Return an I storage: its state p is the integral of the effort, its flow a function of p.
 
-    Give `inertia`, or the domain's keyword `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
+    Give `inertia`, or `mass`, `inductance` or `inertance`, which imply the domain (f = p / I; a scalar, a diagonal (n,) or a
     symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
     `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law p(f). If
     something else sets the flow (derivative causality), p = `inverse`(f, *parameters, *signals) saves the Newton iteration, as
@@ -371,6 +372,7 @@ def _storage(
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
     )
+    port["domain"] = port.get("domain") or only_domain(linear)
     state = (*stored, StateSpec(start_of(initial, size), nominal, unit_of_start(initial)))
     law, values = _law(kind, name, state, formulas, port.get("domain"), linear)
     return one_port(kind, name, law, values, paths_of(formulas["signals"]), **port)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from bondgraph.errors import Place, Problem, refusal
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
-from bondgraph.model.domains import GENERIC, SCREW, THERMAL, Domain
+from bondgraph.model.domains import COEFFICIENTS, GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
 from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Parameter, Resistor, SignalBlock, Source
 from bondgraph.model.modal import parameter_values
@@ -238,7 +238,8 @@ def _clash(
     def request(entry: tuple[object, str]) -> str:
         value, path = entry
         shown = value.name if isinstance(value, Domain) else value
-        return f'{flat[path].kind} "{path}" has {attribute} {shown}'
+        word = _implying(flat[path]) if attribute == "domain" else None
+        return f'{flat[path].kind} "{path}" has {attribute} {shown}' + (f", because of its {word}" if word else "")
 
     first, second = sorted((first, second), key=lambda entry: entry[1])
     title = f'bond "{draft.name}" joins different {attribute}s'
@@ -247,11 +248,18 @@ def _clash(
         cures = (HEAT_FROM_POWER,)
         if THERMAL in (first[0], second[0]):
             cures = ('domain="thermal" for both, or domain="heat" for both: an entropy flow cannot be connected to a heat flow',)
+    if attribute == "domain":
+        cures = (*(f'I("{path}", inertia=...) without a domain' for _, path in (first, second) if _implying(flat[path])), *cures)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):
         return _no_screw(code, title, pushing, requests, places)
     return Problem(code, title, requests, places, cures)
+
+
+def _implying(element: Element) -> str | None:
+    """Return the coefficient, such as mass, from which the domain of an element follows."""
+    return next((word for word in element.parameters if word in COEFFICIENTS and len(COEFFICIENTS[word].domains) == 1), None)
 
 
 def _is_of_screws(element: Element) -> bool:

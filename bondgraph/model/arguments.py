@@ -176,6 +176,12 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
     return present[0]
 
 
+def only_domain(linear: Mapping[str, Any]) -> Domain | None:
+    """Return the domain that alone uses the coefficient given, such as translation for a mass, else None."""
+    domains = [COEFFICIENTS[word].domains for word, value in linear.items() if value is not None]
+    return domains[0][0] if [len(each) for each in domains] == [1] else None
+
+
 def need_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
     """Refuse an argument that belongs to a domain other than the element's (E563)."""
     element_domain = domain_of(domain, name)

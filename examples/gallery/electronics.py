@@ -135,7 +135,7 @@ VARIABLE = {"VariableResistor.i": "variable.flow", "R2.i": "R2.flow"}
 @MODELS.model(MSL + "ShowVariableResistor", statements=20, t_end=1.0, signals=VARIABLE, tolerance=1e-6)
 def variable_resistor() -> Graph:
     """Branch of resistors in parallel with a second branch, in which one resistance grows with time."""
-    graph, node = Graph("variable resistor"), J0("node")
+    graph, node = Graph("variable resistor"), J0("node", domain="electrical")
     variable = R("variable", effort=lambda i, t: (2 + 2.5 * t) * i, signals=["time"])
     graph.between(None, node, sine("source", -1.0, 1.0)).between(node, None, R("R4", 1.0), variable, R("R5", 1.0))
     return graph.between(node, None, *(R(f"R{k}", 1.0) for k in (1, 2, 3)))
@@ -176,7 +176,9 @@ HEATED = {"resistor.i": "resistor.flow", "resistor.LossPower": "resistor.power"}
 def heated_resistor() -> Graph:
     """Resistor heated by its own loss and cooled to the surroundings through 50 W/K."""
     graph, warm = Graph("heated resistor"), J0("warm")
-    resistor = R("resistor", effort=lambda i, T: 100 * (1 + 1e-3 * (T - 293.15)) * i, signals=["warm.effort"])
+    resistor = R(
+        "resistor", effort=lambda i, T: 100 * (1 + 1e-3 * (T - 293.15)) * i, signals=["warm.effort"], domain="electrical"
+    )
     graph.series(sine("source", 220.0, 1.0), resistor)
     graph.between(None, warm, Sf("heat", lambda P: P, signals="resistor.power", domain=HEAT))
     return graph.between(warm, None, R("conductor", conductance=50.0), Se("surroundings", -293.15))
@@ -194,7 +196,7 @@ def heating_rectifier() -> Graph:
         V_T, warm = parts.electronics.BOLTZMANN * T, T / 300.15
         return 1e-6 * e.growth(v / V_T, 15.0) * warm**3 * exp((warm - 1) * 1.11 / V_T) + v / 1e8 - i
 
-    graph, out = Graph("heating rectifier"), J0("out")
+    graph, out = Graph("heating rectifier"), J0("out", domain="electrical")
     diode, body = R("diode", relation=excess, signals=["body.effort"], heat=True), parts.thermal.heat_capacity("body", 1.0)
     graph.between(None, out, sine("source", 1.0, 1.0), diode)
     graph.between(out, None, R("R", 1.0)).between(out, None, C("C", capacitance=1.0))

@@ -39,7 +39,7 @@ def controlled_temperature() -> Graph:
     graph.add(Block("below", [("y", lambda T, wanted: wanted + 273.15 - T, ["T", "wanted"])], inputs=error))
     graph.add(signals.hysteresis("relay", "below.y", -1.0, 1.0, initial="high"))
     hot = {"effort": lambda i, T: 10 * (1 + (T - AMBIENT) / 255) * i, "signals": {"T": "body.effort"}}
-    heater = R("resistor", **hot, heat=True)
+    heater = R("resistor", **hot, heat=True, domain="electrical")
     graph.series(Se("source", lambda on: 10 * on, signals="relay.y"), heater)
     graph.connect(heater.port("heat"), body).connect(body, t.heat_capacity("capacitor", 1.0, AMBIENT))
     graph.connect(body, (conductor := t.conductance("conductor", 0.1)).port("1"))
@@ -142,7 +142,7 @@ CHARGE = [0.01 * k for k in range(10)] + [0.05 * k for k in range(2, 21)]
 def charged_cell(name: str, pairs: dict[int, tuple[float, float]]) -> Graph:
     """Return a cell that is charged with 25 A up to 4.2 V, and then at 4.2 V; `pairs` of resistance and time constant are in
     series."""
-    graph, pin, end, inner = Graph(name), J0("pin"), J0("end"), J0("inner")
+    graph, pin, end, inner = Graph(name), J0("pin", domain="electrical"), J0("end"), J0("inner")
     graph.connect(Sf("charger", lambda t: 25 * minimum(1.0, t / 60), signals="time"), pin).connect(end, Se("limit", 4.2))
     graph.between(pin, end, Diode("clamp"))
     volts = signals.curve([18e3 * each for each in CHARGE], [4.2 * each for each in OPEN], "akima")

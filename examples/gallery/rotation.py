@@ -20,7 +20,7 @@ FIRST = {"damper.w_rel": "-inertia2.flow", "inertia3.w": "inertia3.flow"}
 @MODELS.model(MSL + "First", statements=25, t_end=1.0, signals=FIRST, tolerance=1e-3)
 def first() -> Graph:
     """Drive train with a gear, an elastic shaft and a damper."""
-    graph, gear = Graph("first"), TF("gear", 0.1)
+    graph, gear = Graph("first"), TF("gear", 0.1, domains=("rotation", "rotation"))
     motor = graph.series(Se("torque", lambda t: 10 * sin(10 * pi * t), signals="time"), I("inertia1", 0.1))
     shaft, load = graph.series(I("inertia2", 2.0), R("damper", 10.0)), graph.series(I("inertia3", 2.0))
     graph.connect(motor, gear).connect(gear, shaft)
@@ -67,7 +67,7 @@ BACKLASH = {"springDamper.phi_rel": "spring.q", "springDamper.w_rel": "spring.fl
 @MODELS.model(MSL + "Backlash", statements=15, t_end=1.0, signals=BACKLASH, tolerance=1e-4)
 def backlash() -> Graph:
     """Two inertias on springs, one of which has backlash."""
-    graph, plain, loose = Graph("backlash"), J1("inertia1"), J1("inertia2")
+    graph, plain, loose = Graph("backlash"), J1("inertia1", domain="rotation"), J1("inertia2")
     graph.connect(plain, I("body1", 5.0)).connect(loose, I("body2", 5.0))
     graph.between(None, plain, C("spring", stiffness=2e4, initial=pi / 2), R("damper", 50.0))
     return graph.between(None, loose, m.backlash("backlash", pi / 4, 2e4, 50.0, x0=pi / 2))
@@ -91,9 +91,9 @@ BEARING = {"load.w": "load.flow", "shaft.w": "shaft.flow", "springDamper.phi_rel
 @MODELS.model(MSL + "ElasticBearing", statements=20, t_end=10.0, signals=BEARING, tolerance=3e-6)
 def elastic_bearing() -> Graph:
     """Gear whose housing is mounted on a spring and a damper."""
-    graph, gear, housing = Graph("bearing"), TF("gear", 1 / 3), J1("housing frame")
+    graph, gear, housing = Graph("bearing"), TF("gear", 1 / 3, domains=("rotation", "rotation")), J1("housing frame")
     shaft = graph.series(Se("torque", signals="time", effort=lambda t: 20 * minimum(t, 5.0)), I("shaft", 1.0))
-    load, lever = graph.series(I("load", 50.0)), TF("support", 2 / 3)
+    load, lever = graph.series(I("load", 50.0)), TF("support", 2 / 3, domains=("rotation", "rotation"))
     graph.connect(housing, I("housing", 5.0)).between(None, housing, C("mount", stiffness=1e5), R("damper", 5.0))
     out = graph.parallel(C("spring", stiffness=1e3))
     return graph.connect(shaft, gear).connect(gear, out).connect(housing, lever).connect(lever, out).connect(out, load)
@@ -124,7 +124,7 @@ def one_way_clutch_disengaged() -> Graph:
 @MODELS.model(MSL + "RollingWheel", statements=9, t_end=5.0, signals={"inertia.w": "inertia.flow"}, tolerance=3e-6)
 def rolling_wheel() -> Graph:
     """Wheel that drives a vehicle against its drag."""
-    graph, wheel = Graph("rolling wheel"), TF("wheel", 1.0)
+    graph, wheel = Graph("rolling wheel"), TF("wheel", 1.0, domains=("rotation", "translation"))
     shaft = graph.series(Se("torque", lambda t: where(t < 0.1, 0.0, 10.0), signals="time"), I("inertia", 1.0))
     return graph.connect(shaft, wheel).connect(wheel, graph.series(I("mass", 1.0), m.drag("drag", 0.4)))
 
@@ -172,7 +172,7 @@ def lossy_gear_with_friction() -> Graph:
 def lossy_gear_with_bearing() -> Graph:
     """Gear with a loss proportional to its load, and a bearing loss of 0.625 N m while it drives and 2.5 N m while it is
     driven."""
-    graph, gear = Graph("lossy gear"), TF("gear", 1.0)
+    graph, gear = Graph("lossy gear"), TF("gear", 1.0, domains=("rotation", "rotation"))
     loss = {"scale": lambda load: maximum(3 * load + 2.5, 0.625 - 0.75 * load), "signals": "gear.1.effort"}
     bearing = Friction("bearing", 1.0, backward=lambda load: maximum(2.5 - 3 * load, 0.625 + 0.75 * load), **loss)
     load = Se("torque2", lambda t: where(t < 0.5, 0.0, 1.0), signals="time")

@@ -10,7 +10,8 @@ from screwbond import J0, J1, C, Graph, R, Se, signals
 def simulate(ohm=26.5, volt=230.0, heat=4180.0, loss=0.5, room=293.0, low=362.0, high=364.0,
              t_end=600.0):  # fmt: skip
     graph, circuit, water = Graph("kettle"), J1("circuit"), J0("water", domain="heat")
-    heater, body = R("heater", ohm, heat=True), C("body", capacitance=heat, initial=heat * room)
+    heater = R("heater", ohm, heat=True, domain="electrical")
+    body = C("body", capacitance=heat, initial=heat * room)
     graph.add(signals.hysteresis("hot", "water.effort", low, high, initial="low"))
     graph.connect(Se("mains", lambda hot: volt * (1.0 - hot), signals=["hot.y"]), circuit)
     graph.connect(circuit, heater).connect(heater.port("heat"), water).connect(water, body)

@@ -173,7 +173,7 @@ def lossless_line(name: str, Z: Value, T: Value) -> Graph:
     part = Graph(name)
     for end, other in (("1", "2"), ("2", "1")):
         wave = Sf(f"wave{end}", lambda e, Z: e / Z, parameters={"Z": Z}, signals=[f"e{end}.y"])
-        part.expose(end, part.parallel(wave, R(f"Z{end}", Z)))
+        part.expose(end, part.parallel(wave, R(f"Z{end}", Z, domain="electrical")))
         part.add(
             Block(f"sent{end}", [("y", lambda e, v: 2 * v - e, ["e", "v"])], inputs={"e": f"e{end}.y", "v": f"Z{end}.effort"})
         )
@@ -189,7 +189,7 @@ VALVE = "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V"
 
 def _with_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
     part = Graph(name)
-    pin = part.parallel(R("leak", conductance=Goff))
+    pin = part.parallel(R("leak", conductance=Goff, domain="electrical"))
     return part.connect(pin, part.series(*series)).expose("1", pin).export("mode", f"{automaton}.mode")
 
 
@@ -425,6 +425,6 @@ def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: V
 )
 def supercapacitor(name: str, capacitance: Value, ESR: Value, R_leak: Value, voltage: Value) -> Graph:
     """Supercapacitor with series resistance ESR and leak, initially at `voltage`."""
-    part = Graph(name)
-    store = part.parallel(C("store", capacitance=capacitance, initial=number(capacitance) * number(voltage)), R("leak", R_leak))
-    return part.connect(pin := part.series(R("ESR", ESR)), store).expose("1", pin)
+    part, charge = Graph(name), number(capacitance) * number(voltage)
+    store = C("store", capacitance=capacitance, initial=charge, domain="electrical")
+    return part.connect(pin := part.series(R("ESR", ESR)), part.parallel(store, R("leak", R_leak))).expose("1", pin)

@@ -120,7 +120,8 @@ def induction_motor(
     )
     for k, phase in enumerate("abc"):
         angle = 2 * np.pi * k / 3
-        clarke = TF(f"clarke {phase}", np.sqrt(2 / 3) * np.array([np.cos(angle), np.sin(angle)]), structural=True)
+        axis, both = np.sqrt(2 / 3) * np.array([np.cos(angle), np.sin(angle)]), ("electrical", "electrical")
+        clarke = TF(f"clarke {phase}", axis, structural=True, domains=both)
         part.connect(clarke.port("1"), stator).expose(phase, clarke.port("2"))
     field = J0("field", dimension=2, domain="electrical")
     part.connect(stator, R("R_s", R_s)).connect(stator, I("leakage s", inductance=L_ls)).connect(stator, field)

@@ -66,6 +66,25 @@ def test_a_word_of_another_domain_is_refused(make, domain):
     assert make("generic") and make(None)
 
 
+@pytest.mark.parametrize("word", COEFFICIENTS)
+def test_a_word_of_a_single_domain_implies_it(word):
+    known = COEFFICIENTS[word]
+    element = MAKE[known.kind]("part", **{word: 1.0})
+    graph = Graph("g").connect(velocity := J1("v"), element).connect(Se("source", 1.0), velocity)
+    domain = known.domains[0].name if len(known.domains) == 1 else "generic"
+    assert {bond.domain.name for bond in graph.freeze().bonds} == {domain}
+
+
+def test_a_word_of_another_domain_is_refused_at_a_junction():
+    graph = Graph("g").connect(J1("shaft", domain="rotation"), I("wheel", mass=1.0))
+    with pytest.raises(ModelError, match=r'I "wheel" has domain translation, because of its mass\n') as caught:
+        graph.freeze()
+    (cure, *_) = next(problem for problem in caught.value.problems if problem.code == "E105").cures
+    assert cure == 'I("wheel", inertia=...) without a domain'
+    graph = Graph("g").connect(shaft := J1("shaft", domain="rotation"), I("wheel", inertia=1.0))
+    assert graph.connect(Se("torque", 1.0), shaft).freeze()
+
+
 def test_two_words_are_refused():
     with pytest.raises(ModelError, match="E110"):
         I("m", 1.0, mass=1.0)

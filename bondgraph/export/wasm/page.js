@@ -25,7 +25,7 @@ function extent(runs, columns) {
   let low = Infinity, high = -Infinity;
   for (const run of runs) for (const k of columns) for (const v of run.curves.columns[k]) { if (v < low) low = v; if (v > high) high = v; }
   if (!(high >= low)) return [0, 1];
-  const size = Math.max(Math.abs(low), Math.abs(high)), pad = high - low <= 1e-9 * size ? .5 * size || 1 : .06 * (high - low);
+  const size = Math.max(Math.abs(low), Math.abs(high)), pad = high - low <= S.flat * size ? .5 * size || 1 : .06 * (high - low);
   return [low - pad, high + pad];
 }
 function drawPanel({ canvas, curves, outputs, unit }) {

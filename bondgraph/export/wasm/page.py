@@ -22,6 +22,7 @@ from bondgraph.export.run.source import RunContent
 from bondgraph.export.wasm.instance import instance_of, packed_text, page_json, page_part, script
 from bondgraph.export.wasm.module import is_available
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
+from bondgraph.output.plot_style import FLAT
 from bondgraph.run.program.names import Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
@@ -105,6 +106,7 @@ def live_page(
         "panels": _panel_facts(panels),
         "live": [slider_facts(run, name, bounds) for name, bounds in (live or {}).items()],
         "span": [float(run.dates[0]), float(run.dates[-1])],
+        "flat": FLAT,
     }
     native = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
     facts |= {"doubts": doubts_of(native), "script": packed_text(f'"use strict";\n{script()}{page_part("page.js")}'.encode())}

@@ -19,7 +19,7 @@ from screwbond.models.pictures.parts import Frame, Solid
 from screwbond.models.pictures.scene import Scene, upward
 from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import rgb
-from screwbond.models.pictures.web.pages import characteristic_quantities
+from screwbond.models.pictures.web.quantities import characteristic_quantities
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import require_package

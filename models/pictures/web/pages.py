@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -25,16 +25,16 @@ from screwbond.models.pictures.scene import OPEN_THICKNESS, Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
 from screwbond.models.pictures.web.live import Live, run_data
 from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRows, Packed, downsample, pack_scene
+from screwbond.models.pictures.web.quantities import characteristic_quantities, first_plots, initial_quantities, pack_quantities
 
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
-from bondgraph.model.laws import Junction, SignalBlock, Storing
+from bondgraph.model.laws import Junction
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
-from bondgraph.output.plot_style import INK
+from bondgraph.output.plot_style import FLAT, INK
 from bondgraph.render.diagram import diagram
-from bondgraph.run.program import Slot
 from bondgraph.run.program.bonds import BondValues
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
@@ -138,117 +138,6 @@ def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
         if path not in nodes and len(automaton.states) > 1:
             nodes[path] = [{"node": path, "states": automaton.states, "on": [True] * len(automaton.states)}]
     return nodes
-
-
-MAX_VALUES = 450_000
-"""Largest number of curve values in a page, about 1.2 MB."""
-
-MIN_SAMPLES = 150
-"""Smallest number of samples of a curve: a page drops curves rather than use fewer."""
-
-MAX_COMPONENTS = 7
-"""Largest number of components of a plotted quantity; matrices are shown as frames, not as plots."""
-
-NEGLIGIBLE_SHARE = 1e-9
-"""Fraction of the largest value in the same unit below which a quantity is negligible."""
-
-
-@dataclass(frozen=True, eq=False)
-class Plottable:
-    """Quantities to plot without duplicates, as names by the slot of their values, the displayed name first."""
-
-    names: Mapping[tuple[str, int, int], tuple[str, ...]]
-    slots: Mapping[tuple[str, int, int], Slot]
-
-    def key(self, result: Result, name: str) -> tuple[str, int, int]:
-        slot = result.program.layout[name]
-        return slot.block, slot.start, slot.size
-
-
-def plottable(result: Result) -> Plottable:
-    """Return all scalars and short vectors that change with time, in the order of their names in the result."""
-    names: dict[tuple[str, int, int], list[str]] = {}
-    slots: dict[tuple[str, int, int], Slot] = {}
-    layout = result.program.layout
-    for name in layout.names():
-        slot = layout[name]
-        if slot.block != "p" and len(slot.shape) < 2 and 0 < slot.size <= MAX_COMPONENTS:
-            key = slot.block, slot.start, slot.size
-            slots.setdefault(key, slot)
-            names.setdefault(key, []).append(name)
-    spelled = {key: tuple(sorted(same, key=lambda name: (":" in name, len(name), name))) for key, same in names.items()}
-    return Plottable(spelled, slots)
-
-
-def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]:
-    if plots is None:
-        return []
-    quantities = plottable(result)
-    for name in plots:
-        if name not in result or quantities.key(result, name) not in quantities.slots:
-            cures = ("scalars or vectors from `result.names()`",)
-            raise refusal("E581", f'"{name}" cannot be plotted on a page', *cures, about=result.program.name)
-    return list(plots)
-
-
-def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else numbers from signal blocks, such
-    as amounts. Quantities that are only rounding noise beside other quantities of the same unit come last."""
-    model, layout = result.program.model, result.program.layout
-    if model is None:
-        names = [name for name in layout.names("x") if not layout[name].shape]
-    else:
-        stores = ((path, element.law) for path, element in model.elements.items())
-        names = [f"{path}.{law.gives}" for path, law in stores if isinstance(law, Storing)]
-    names = [name for name in names if name in result and layout[name].size <= 3]
-    if not names and model is not None:
-        blocks = {path for path, element in model.elements.items() if isinstance(element.law, SignalBlock)}
-        names = [name for name in layout.names("out") if name.rpartition(".")[0] in blocks and not layout[name].shape]
-    sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
-    units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
-    largest: dict[str, float] = {}
-    for unit, name in units:
-        largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
-    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
-
-
-def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
-    neither."""
-    if scene.result is None:
-        return []
-    names = plottable(scene.result)
-    gaps = [touch.source.gap.name for touch in scene.contacts if touch.source is not None]
-    shortest = [names.names[names.key(scene.result, gap)][0] for gap in gaps]
-    states = [spelled[0] for (block, *_), spelled in names.names.items() if block == "x"]
-    return [*shortest, *characteristic_quantities(scene.result)][:4] or states[:2]
-
-
-def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
-    """Return the quantities for the page's script, including `first`.
-
-    Returns quantities as (name, unit, index of the first curve, count of curves), further names with the index of their quantity,
-    the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
-    """
-    result = rows.result
-    plottable_quantities = plottable(result)
-    order = list(dict.fromkeys([*(plottable_quantities.key(result, name) for name in first), *plottable_quantities.slots]))
-    order = [key for key in order if key in plottable_quantities.slots]
-    sizes = np.cumsum([plottable_quantities.slots[key].size for key in order])
-    count = int(np.searchsorted(sizes, MAX_VALUES // MIN_SAMPLES, side="right")) if len(order) else 0
-    downsampling = Downsampling.of(rows.t, max(MAX_VALUES // max(int(sizes[count - 1]) if count else 1, 1), MIN_SAMPLES))
-    packed.put("tq", downsampling.times, "Float64")
-    quantities: list[tuple[str, str, int, int]] = []
-    also: list[tuple[str, int]] = []
-    index: dict[tuple[str, int, int], int] = {}
-    for key in order[:count]:
-        slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
-        index[key] = len(quantities)
-        values = rows.values(names[0]).reshape(len(rows.t), -1)
-        curves = [packed.curve(downsampling.select(values[:, k])) for k in range(slot.size)]
-        quantities.append((names[0], slot.unit, curves[0], slot.size))
-        also += [(name, index[key]) for name in names[1:]]
-    return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "downsampling": downsampling}
 
 
 DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
@@ -437,6 +326,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "open_thickness": OPEN_THICKNESS,
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,
+        "flat": FLAT,
         **pack_scene(scene, packed),
         "plots": panels,
         **_of_result(scene, packed, first),

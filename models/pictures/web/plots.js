@@ -3,9 +3,9 @@ const PLOT_FONT = `11px ${SANS}`, LEFT = 58, RIGHT = 12, TOP = 6, FOOT = 18;
 const panels = [];
 // One panel for each unit of a quantity; `units` names those of its components, or of blocks of them.
 function quantityPanels(k, words = "") {
-  const [name, unit, first, count] = M.quantities[k], units = unit ? unit.split(", ") : [""], size = count % units.length ? 0 : count / units.length;
+  const [name, unit, first, count, axes] = M.quantities[k], units = unit ? unit.split(", ") : [""], size = count % units.length ? 0 : count / units.length;
   const unitOf = i => size ? units[Math.floor(i / size)] : unit, all = Array.from({ length: count }, (_, i) => i);
-  return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = size === 3 && parts.length === 3; return {
+  return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = axes && size === 3 && parts.length === 3; return {
     title: (words || name) + (own ? ` (${own})` : ""),
     curves: parts.map((i, n) => ({ curve: first + i, colour: parts.length === 1 ? M.ink : M.palette[n % M.palette.length],
       name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: false })) }; });
@@ -38,7 +38,7 @@ function drawPanel(panel) {
     let low = Infinity, high = -Infinity;
     for (const { values, least, most } of own) for (const v of plot.log ? values : [least, most]) { const y = shown(v); if (y < low) low = y; if (y > high) high = y; }
     if (!(high >= low)) { low = 0; high = 1; }
-    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-9 * size, pad = flat ? .55 * size || 1.1 : .08 * (high - low); low -= pad; high += pad;
+    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= M.flat * size, pad = flat ? .55 * size || 1.1 : .08 * (high - low); low -= pad; high += pad;
     const Y = panel.Y = v => TOP + (h - TOP - FOOT) * (high - shown(v)) / (high - low);
     for (const c of [canvas, still]) { c.width = w * s; c.height = h * s; }
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;

@@ -31,6 +31,13 @@ def test_a_record_is_complete(part) -> None:
     Graph("drawn", icon=part.icon)
 
 
+@EACH
+def test_every_bond_of_a_part_has_a_domain(part) -> None:
+    for bond in bench(part).freeze().bonds:
+        inner = {end.element.rpartition(".")[2] for end in (bond.tail, bond.head)}
+        assert bond.domain.name != "generic" or "ports" in inner, bond.name  # the vector bonds of a multiport mix domains
+
+
 def test_every_icon_has_its_part() -> None:
     assert {part.name for part in PARTS.values()} == ICONS.keys()
 

@@ -14,6 +14,7 @@ from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
 from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
 from tests.inner.models_pictures import Curve, Panel, cuboid, shown_unit, turned_poses, unrotated_poses, without_rounding
+from tests.inner.output import FLAT
 from tests.inner.render import diagram
 from tests.models.pictures.test_pages import curve_of, data_of
 
@@ -84,6 +85,10 @@ def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Brow
     wide, nested = (page(simulate(graph, 0.1, progress=False)).write(tmp_path / f"{graph.name}.html") for graph in (row, pack))
     window.open(wide, 1300, 850)
     assert window.run("!isPart() && boxOf('plots')[1] >= boxOf('graph')[3] && scaleOf() > 1") and window.run(LETTERS) > 8.99
+    edges = "(nodes => nodes.map(node => (b => [b.left, b.top, b.right, b.bottom])(node.getBoundingClientRect())))"
+    (left, _, right, bottom), *boxes = window.run(f"{edges}([$('panels'), ...panels.map(panel => panel.node)])")
+    assert min(box[0] for box in boxes) < left + 2 and max(box[2] for box in boxes) > right - 2
+    assert max(box[3] for box in boxes) > bottom - 2
     for width, height in SIZES.items():
         window.open(nested, width, height)
         few = window.run("bonds.length")
@@ -295,7 +300,7 @@ def test_small_values_are_drawn_as_they_are() -> None:
         graph.connect(Se(f"{name} source", voltage, domain="electrical"), loop).connect(loop, R(name, resistance))
         graph.connect(loop, I(f"{name} coil", inductance=1e-3))
     data = data_of(page(simulate(graph, 1.0, progress=False)))
-    first = next(first for name, _, first, _ in data["quantities"] if name == "sensor.flow")
+    first = next(first for name, _, first, *_ in data["quantities"] if name == "sensor.flow")
     assert curve_of(data, first)[-1] == pytest.approx(1e-9, rel=1e-3)
 
 
@@ -305,6 +310,20 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
         ("energy (mJ)", False),
         ("energy ledger residual (J)", True),
     ]
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_a_drift_within_the_tolerance_is_drawn_flat(window: Browser, tmp_path: Path) -> None:
+    """The drift is a tenth of FLAT; a drift of ten times FLAT fills its panel."""
+    t = np.linspace(0.0, 1.0, 11)
+    panels = [Panel(f"drift {k}", "W", (Curve("", 82.0 * (1.0 + k * FLAT * t), "#000000"),)) for k in (0.1, 10.0)]
+    window.open(page(Scene("drifts", t, panels=tuple(panels))).write(tmp_path / "drifts.html"), 1300, 850)
+    heights = window.run(
+        "panels.map(panel => (panel.Y(panel.own[0].least) - panel.Y(panel.own[0].most)) / panel.canvas.clientHeight)"
+    )
+    assert heights[0] < 1e-5 and heights[1] > 0.5
+    assert window.complaints == []
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:

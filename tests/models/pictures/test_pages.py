@@ -30,11 +30,11 @@ from screwbond.models import (
     spatial_spring,
     two_body_graph,
 )
-from screwbond.models.chains import Chain, Link, chain_graph
+from screwbond.models.chains import BodyInertia, Chain, Link, chain_graph
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.pictures import Page, Scene, Solid, page, scene_of
 
-from bondgraph import GY, J1, C, Graph, I, ModelError, R, Se, compile_model, simulate
+from bondgraph import GY, J1, Block, C, Graph, I, ModelError, R, Se, compile_model, simulate
 from examples.bouncing_ball import with_restitution
 from screws.joints import fixed, revolute
 from screws.poses import pose
@@ -303,6 +303,29 @@ def test_a_spring_opens_its_informative_panels() -> None:
     data = data_of(page(simulate(graph, t_end=1.0, progress=False)))
     assert [name for _, name in data["open"]] == ["mass.flow", "spring.effort"]
     assert [plot["title"] for plot in data["plots"]] == ["energy (mJ)", "energy ledger residual (J)"]
+
+
+def test_joint_velocities_are_shown_but_not_as_x_y_z() -> None:
+    """A point mass has the components x, y and z of its velocity; three hinges have their velocities 0, 1 and 2."""
+    rod = BodyInertia(1.0, (0.1, 0.1, 0.1))
+    links = tuple(Link(f"link {k}", revolute((0, 1, 0)), rod, pose(np.eye(3), (0.3, 0.0, 0.0))) for k in range(3))
+    graph, point = (
+        Graph("both").add(chain_graph(Chain("arm", links), gravity=(0.0, 0.0, -9.81))),
+        J1("point", dimension=3, domain="translation"),
+    )
+    graph.connect(Se("push", (1.0, 0.0, 0.0)), point).connect(point, I("mass", mass=1.0))
+    data = data_of(page(simulate(graph, 0.1, progress=False)))
+    assert {name: data["quantities"][k][-1] for k, name in data["open"]} == {"mass.flow": True, "arm.mechanism.flow": False}
+
+
+def test_without_storages_outputs_of_blocks_or_efforts_are_shown() -> None:
+    graph, loop = Graph("lamp"), J1("loop", domain="electrical")
+    graph.connect(Se("source", 12.0), loop).connect(loop, R("lamp", 4.0))
+    assert [name for _, name in data_of(page(simulate(graph, 1.0, progress=False)))["open"]] == ["source.effort", "lamp.effort"]
+    graph.add(Block("power", [("y", lambda i: 4.0 * i * i, ["i"])], inputs={"i": "lamp.flow"}))
+    filtered = ("rate", lambda u, y: u - y, ["u", "y"])
+    graph.add(Block("mean", [filtered], inputs={"u": "power.y"}, states={"y": 0.0}, rates={"y": "rate"}))
+    assert [name for _, name in data_of(page(simulate(graph, 1.0, progress=False)))["open"]] == ["mean.y"]
 
 
 def test_reactions_open_with_amounts() -> None:
