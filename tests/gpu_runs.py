@@ -19,7 +19,7 @@ Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...]) -> RunBatch:
     program, counts = prepared.program, [sum(item.size for item in kept if item.over_time is over) for over in (False, True)]
     width = program.states + (0 if program.powers is None else int(program.powers.n_out))
-    return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.requested[0]), *counts)
+    return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.requested_times[0]), *counts)
 
 
 def on_processor(

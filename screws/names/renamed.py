@@ -54,7 +54,7 @@ NAMES = _read("""
 MEMBERS = _read_by_owner("""
     PreparedRun: start start_values, points start_values_many, plain_starts prechecked_starts, runs program
     PreparedRun PreparedProgram: go run, many run_many
-    PreparedProgram: judged checked_run, wanted requested, ended run_with_end
+    PreparedProgram: judged checked_run, ended checked_run_and_end, wanted requested_times
     BatchResult Result RunSensitivities Run Runs: doubts warnings
     BatchResult: refused errors
     RunOutcome: reached completed

@@ -133,7 +133,7 @@ class Text:
         scratch = array_at(at["scratch"], (at["slots"] * self.scratch_words,))
         for kept in (state, scratch):
             assert np.all(kept == at["next_run"]), "a thread's memory is zero at first, and then unchanged between launches"
-        program, samples = self.prepared.program, len(self.prepared.requested[0])
+        program, samples = self.prepared.program, len(self.prepared.requested_times[0])
         widths = zip("pxm", (program.parameters, program.states, program.modes), strict=True)
         blocks = tuple(array_at(at[name], (at["runs"] if at[f"{name}_stride"] else 1, width)) for name, width in widths)
         counts = [sum(item.size for item in self.kept if item.over_time is over) for over in (False, True)]

@@ -32,7 +32,7 @@ def test_machine_code_continues_after_a_callback(balls, monkeypatch):
     alone = [struck(balls, speed) for speed in speeds]
     prepared = balls.prepare_run(0.2, progress=False)
     _, p, m = prepared.start_values()
-    monkeypatch.setattr(PreparedProgram, "run_with_end", None)
+    monkeypatch.setattr(PreparedProgram, "checked_run_and_end", None)
     ends = prepared.run_many(p[None], np.array([run.x[0] for run in alone]), m[None], threads=1)
     assert ends.ok.all() and ends.events.tolist() == [1, 1, 1]
     np.testing.assert_array_equal(ends.x, [run.x[-1] for run in alone])

@@ -232,7 +232,9 @@ def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, m
         prepared.run_many(*blocks, device="cuda")
     assert not choose._opened, "the GPU must be reopened the next time"
     plug(StandIn(lost_at=3))
-    monkeypatch.setattr(PreparedProgram, "run_with_end", None)  # machine code does the remaining runs together, not one by one
+    monkeypatch.setattr(
+        PreparedProgram, "checked_run_and_end", None
+    )  # machine code does the remaining runs together, not one by one
     with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1

@@ -31,7 +31,7 @@ def image(t_end: float, **settings) -> Image:
     run = compiled.prepare_run(t_end, progress=False, **settings)
     prepared, (x, p, m) = run.program, run.start_values()
     assert prepared.in_machine_code
-    return image_of(Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested), p, x, m)
+    return image_of(Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested_times), p, x, m)
 
 
 def test_an_image_is_a_function_of_the_model():
@@ -68,11 +68,11 @@ def test_a_question_that_nobody_answers_ends_the_run():
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program
-    space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested)
+    space = Workspace(prepared.program, prepared.settings, prepared.choice, prepared.requested_times)
     alone = compile_procedures(translate([stop_unanswered], ["stop_unanswered"]))
     for name in ("compile_kernels", "enlarge_log", "collide"):
         space.handler.table.point(name, alone.address("stop_unanswered"))
-    course = space.run(p, x, m, prepared.requested[0])
+    course = space.run(p, x, m, prepared.requested_times[0])
     assert (course.status, space.handler.table["outcome"]) == (Status.EVENT_ENDS, EventOutcome.STOPPED)
 
 

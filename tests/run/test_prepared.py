@@ -107,7 +107,7 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
         prepared = prepare(made, end, t_start=start, samples=(end - start) / parts, progress=False)
-        times, dates = prepared.requested
+        times, dates = prepared.requested_times
         assert len(times) == parts + 1 and times[-1] == prepared.settings.span and dates[-1] == end
         assert 0.0 < times[-1] - times[-2] < 1.001 * span / parts
     run = prepared.checked_run([1.0, 0.0], [4.0, 0.1], [])

@@ -148,7 +148,7 @@ def test_sweeps_of_a_model_share_compiled_code():
     assert other.text is one.text and other.fingerprint is one.fingerprint
     settings = [{"samples": np.linspace(0.0, 1.0, count), "rtol": 1e-6} for count in (3, 3, 4)]
     runs = [sent.prepared(1.0, given).program for sent, given in zip((one, one, one), settings, strict=True)]
-    assert runs[0] is runs[1] and runs[2] is not runs[1] and len(runs[2].requested[0]) == 4
+    assert runs[0] is runs[1] and runs[2] is not runs[1] and len(runs[2].requested_times[0]) == 4
     assert other.prepared(1.0, settings[2]).program is runs[2]
     assert SentModel(oscillator().compile()).text is not one.text
 

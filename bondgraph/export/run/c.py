@@ -97,7 +97,7 @@ def run_content(
     content = content_of(compiled, name, caller)
     space = workspace_of(prepared.program, choice)
     build = f"cc -std=c99 -O2 -ffp-contract=off {content.name}.c main.c -lm"
-    times, dates = prepared.program.requested
+    times, dates = prepared.program.requested_times
     image, method = image_of(space, p, x, m), space.integrator.method
     if has_constraints(compiled.program):
         named = method.name if settings.get("method", AUTO) == AUTO else settings["method"]
@@ -115,7 +115,7 @@ def run_content(
 def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
     """Return a new workspace of this method that never pauses, with all kernels compiled."""
     kernels_of(prepared.program)
-    space = Workspace(prepared.program, prepared.settings, choice, prepared.requested)
+    space = Workspace(prepared.program, prepared.settings, choice, prepared.requested_times)
     space.table["budget"] = 1 << 62
     return space
 
@@ -125,11 +125,11 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
     number of steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
-    course = space.run(p, x, m, prepared.requested[0])
+    course = space.run(p, x, m, prepared.requested_times[0])
     if course.status == Status.STIFF:
         choice = selection_after_stiffness(program, choice)
         space = workspace_of(prepared, choice)
-        course = space.run(p, x, m, prepared.requested[0])
+        course = space.run(p, x, m, prepared.requested_times[0])
     if space.handler is not None and _has_consulted_python(space.handler):
         name = program.transitions[int(space.handler.table["requested_transition"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'

@@ -86,7 +86,7 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows x, p and m of all runs; `run_with_end` computes a single run from its rows;
+    `blocks` are the rows x, p and m of all runs; `checked_run_and_end` computes a single run from its rows;
     `requested` is as in `PreparedProgram`.
     """
 
@@ -95,11 +95,11 @@ class BatchCollector:
         program: Program,
         settings: Settings,
         requested: tuple[np.ndarray, np.ndarray],
-        run_with_end: Callable[..., tuple[Result, EndedRun]],
+        checked_run_and_end: Callable[..., tuple[Result, EndedRun]],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         kept: Sequence[KeptOfRun],
     ):
-        self._settings, self._run_with_end, self._blocks, self._kept = settings, run_with_end, blocks, kept
+        self._settings, self._run_with_end, self._blocks, self._kept = settings, checked_run_and_end, blocks, kept
         runs, samples, n = max(map(len, blocks)), len(requested[0]), program.states
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
         sizes = {over_time: sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)}

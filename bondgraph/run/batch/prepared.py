@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
     """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
-    (`PreparedProgram.requested`)."""
+    (`PreparedProgram.requested_times`)."""
     start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
@@ -86,7 +86,7 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it simultaneously.
 
-    `requested` are the requested sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros
+    `requested_times` are the sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros
     for the values of a run (p, x, m), and perhaps further sample times for checks of constraints and contacts. `kept` selects the
     quantities that single runs keep; None keeps all.
     """
@@ -94,7 +94,7 @@ class PreparedProgram:
     program: Program
     settings: Settings
     choice: Selection
-    requested: tuple[np.ndarray, np.ndarray]
+    requested_times: tuple[np.ndarray, np.ndarray]
     progress: bool
     strict: bool
     kept: KeptRuns | None = None
@@ -122,7 +122,7 @@ class PreparedProgram:
 
     @cached_property
     def _requested_indices(self) -> np.ndarray | None:
-        times, requested = self.settings.times, self.requested[0]
+        times, requested = self.settings.times, self.requested_times[0]
         return None if times is requested else np.flatnonzero(np.isin(times, requested))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
@@ -166,9 +166,9 @@ class PreparedProgram:
         return result
 
     def checked_run(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> Result:
-        return self.run_with_end(x0, p, m0, progress)[0]
+        return self.checked_run_and_end(x0, p, m0, progress)[0]
 
-    def run_with_end(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
+    def checked_run_and_end(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
             end = self._single_run(settings, begin, bar)
@@ -180,9 +180,8 @@ class PreparedProgram:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
             with Progress(self.program.name, settings.span, progress) as bar:
                 part, lost = pass_singular_positions(part, settings, self.choice, bar)
-            statistics = replace(part.result.statistics, wall_time=time.perf_counter() - begin)
-            end = EndedRun(replace(part.result, statistics=statistics), part.t, part.x, part.m, part.q)
-        result = checked_result(end.result, settings.t_start, self.requested, lost)
+            end = EndedRun(part.result, part.t, part.x, part.m, part.q)
+        result = checked_result(end.result, settings.t_start, self.requested_times, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
@@ -215,7 +214,10 @@ class PreparedProgram:
             if machine_run.done:
                 sound = space.is_sound(machine_run, settings.m)
                 if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
-                    machine_run, settings = machine_run.at(self._requested_indices), self._with_times(settings, self.requested)
+                    machine_run, settings = (
+                        machine_run.at(self._requested_indices),
+                        self._with_times(settings, self.requested_times),
+                    )
                 result = space.result(machine_run, settings, begin)
                 if sound or self._has_valid_samples(result):
                     return EndedRun(result, machine_run.t, machine_run.x, machine_run.m, machine_run.q, sound)
@@ -233,7 +235,7 @@ class PreparedProgram:
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
-        lengths are checked (E305). If machine code alone cannot execute or finish the run, `run_with_end` does (slower)."""
+        lengths are checked (E305). If machine code alone cannot execute or finish the run, `checked_run_and_end` does (slower)."""
         try:
             lengths = x0.size, p.size, m0.size
         except AttributeError:
@@ -243,11 +245,11 @@ class PreparedProgram:
             x0, p, m0 = checked.x, checked.p, checked.m
         if self.in_machine_code and self._compiled and not self._passes_singular_positions:
             with self._workspace() as space:
-                machine_run = space.run(p, x0, m0, self.requested[0])
+                machine_run = space.run(p, x0, m0, self.requested_times[0])
             if machine_run.done:
                 at, effort = (machine_run.t, machine_run.x, machine_run.m, machine_run.q), machine_run.effort
                 return RunOutcome(True, *at, machine_run.rows, machine_run.modes, effort.steps, effort.rates, machine_run.events)
-        result, end = self.run_with_end(x0, p, m0)
+        result, end = self.checked_run_and_end(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
         if result.failure is not None:  # discard values after the last valid sample
@@ -298,7 +300,9 @@ class PreparedProgram:
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._duration)
-        runner = BatchRunner(self.program, self.settings, self.choice, self.requested, self.run_with_end, self._workspace)
+        runner = BatchRunner(
+            self.program, self.settings, self.choice, self.requested_times, self.checked_run_and_end, self._workspace
+        )
         machine = self.in_machine_code and self._compiled
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
@@ -314,7 +318,7 @@ class PreparedProgram:
         except IndexError:
             from bondgraph.run.batch.workspace import Workspace
 
-            space = Workspace(self.program, self.settings, self.choice, self.requested)
+            space = Workspace(self.program, self.settings, self.choice, self.requested_times)
         try:
             yield space
         finally:

@@ -151,7 +151,7 @@ class BatchRunner:
     settings: Settings
     choice: Selection
     requested: tuple[np.ndarray, np.ndarray]
-    run_with_end: Callable[..., tuple[Result, EndedRun]]
+    checked_run_and_end: Callable[..., tuple[Result, EndedRun]]
     workspace: Callable[[], AbstractContextManager[Workspace]]
 
     def run(
@@ -170,7 +170,7 @@ class BatchRunner:
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
-        collected = BatchCollector(self.program, self.settings, self.requested, self.run_with_end, (x0, p, m0), kept)
+        collected = BatchCollector(self.program, self.settings, self.requested, self.checked_run_and_end, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.is_machine_code)
         machine = machine and (not watched or screens(self.program)) and not watched_contacts(self.program)
         lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None

@@ -88,7 +88,7 @@ def gpu_kernel(
         raise RunError(refused)
     program = prepared.program
     kernels_of(program)
-    space = Workspace(program, prepared.settings, prepared.choice, prepared.requested)
+    space = Workspace(program, prepared.settings, prepared.choice, prepared.requested_times)
     p, x, m = (block[0] for block in blocks)
     image, method = image_of(space, p, x, m, space.batch_table(check_rank, kept, outputs)), space.integrator.method
     if space.handler is not None:  # the thread checks its budget after each event

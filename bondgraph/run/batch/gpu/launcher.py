@@ -148,7 +148,7 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
-    return 8 * (numbers + sum(item.size * (len(prepared.requested[0]) if item.over_time else 1) for item in kept))
+    return 8 * (numbers + sum(item.size * (len(prepared.requested_times[0]) if item.over_time else 1) for item in kept))
 
 
 def _check_count(runs: int, each: int) -> None:
