@@ -17,17 +17,13 @@ from screws.errors import ScrewbondError, plural
 from screws.names import similar_names
 
 MAX_TITLE = 320
-"""Maximum length of a title in a message, in characters."""
 MAX_PROBLEMS = 20
-"""Maximum number of different problems in a message."""
 MAX_NAMES = 8
 """Maximum number of names listed if none is similar."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Line of the user's source."""
-
     file: str
     line: int
 
@@ -164,7 +160,7 @@ class _InOneLine(ProblemError):
 
 
 class FileError(_InOneLine, OSError):
-    """Error for a file or folder that cannot be written or read; nothing was written."""
+    """Error for a file or folder that cannot be written or read."""
 
 
 class ExtraError(_InOneLine, ImportError):
@@ -181,7 +177,7 @@ class RoundingWarning(UserWarning):
 
 
 class UnreliableRunWarning(UserWarning):
-    """Warning that a finished run cannot be trusted; its `Result` has the reasons (`warnings`)."""
+    """Warning that a finished run, whose `Result` has the reasons (`warnings`), or a linearisation along it cannot be trusted."""
 
 
 class OpenSamplerWarning(UserWarning):
@@ -198,7 +194,7 @@ class DeviceWarning(UserWarning):
 
 
 class SourceOnlyWarning(UserWarning):
-    """Warning that a functional mock-up unit has source files but no library, because there is no compiler."""
+    """Warning that an FMU has no library for this machine, because no compiler was found or the platform is not supported."""
 
 
 class UnknownName(ScrewbondError, KeyError):

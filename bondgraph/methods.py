@@ -51,7 +51,7 @@ def _imported(module: str) -> Any:
     return importlib.import_module(module).STEPPER
 
 
-_ROOM = "bondgraph.run.steppers"
+_STEPPERS = "bondgraph.run.steppers"
 
 # Residual / rtol, measured at rtol 1e-9 with these factors:
 # dop853: 0.3 for an undamped oscillator over 184 turns, 0.01 with 14 % damping, 0.03 for free rotation, 0.05 for impacts. A
@@ -66,7 +66,7 @@ _ENTRIES = (
         dense=7,
         meaning="explicit Runge-Kutta (Hairer, Norsett and Wanner)",
         use="mechanisms, contacts, little damping",
-        load=functools.partial(_imported, f"{_ROOM}.dop853"),
+        load=functools.partial(_imported, f"{_STEPPERS}.dop853"),
     ),
     MethodEntry(
         name="dopri5",
@@ -74,7 +74,7 @@ _ENTRIES = (
         dense=4,
         meaning="explicit Runge-Kutta (Dormand and Prince)",
         use="frequent ticks and events, with one step between them",
-        load=functools.partial(_imported, f"{_ROOM}.dopri5"),
+        load=functools.partial(_imported, f"{_STEPPERS}.dopri5"),
     ),
     MethodEntry(
         name="rodas5p",
@@ -85,7 +85,7 @@ _ENTRIES = (
         safety=1e-1,
         stiff=True,
         needs_jacobian=True,
-        load=functools.partial(_imported, f"{_ROOM}.rosenbrock.rodas5p"),
+        load=functools.partial(_imported, f"{_STEPPERS}.rosenbrock.rodas5p"),
     ),
     MethodEntry(
         name="radau5",
@@ -96,7 +96,7 @@ _ENTRIES = (
         safety=1e-1,
         stiff=True,
         needs_jacobian=True,
-        load=functools.partial(_imported, f"{_ROOM}.radau.radau5"),
+        load=functools.partial(_imported, f"{_STEPPERS}.radau.radau5"),
         exponent=0.9,
     ),
     MethodEntry(
@@ -105,7 +105,7 @@ _ENTRIES = (
         dense=0,
         meaning="Taylor series by recurrences (Jorba and Zou 2005)",
         use="smooth models of up to 100 operations, best below 60, tight tolerances, long runs",
-        load=functools.partial(_imported, f"{_ROOM}.taylor.series"),
+        load=functools.partial(_imported, f"{_STEPPERS}.taylor.series"),
         needs_series=True,
     ),
 )

@@ -32,7 +32,6 @@ def real(value: Any) -> np.ndarray | None:
 
 
 def _floats(array: np.ndarray) -> np.ndarray:
-    """Convert to floats; an integer too large for a float becomes infinite, like a float literal."""
     try:
         return array.astype(float)
     except OverflowError:

@@ -1,7 +1,4 @@
-"""Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings.
-
-`RunSettings` has the type, default and meaning of each keyword; `spelled_settings` writes them into signatures and docstrings.
-"""
+"""Arguments of a run: start values by name, settings, and sinks, with signatures and docstrings that list the settings."""
 
 from __future__ import annotations
 
@@ -58,7 +55,6 @@ class Startable(Protocol):
 
 
 def start_values_of(initial: Any) -> Any:
-    """Return the start values of an operating point or a similar object, and any other argument unchanged."""
     if initial is None or isinstance(initial, (dict, StartValues)):
         return initial
     return initial.start if isinstance(initial, Startable) else initial

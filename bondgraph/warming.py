@@ -34,7 +34,6 @@ def _method_compiler(entry: MethodEntry) -> Callable[[], Library]:
 
 
 def _compile_page_solvers() -> None:
-    """Compile to WebAssembly the solvers that "auto" uses, for all pages."""
     if is_available():
         multiply_add_modules()
         for method in (method_of(dop853.TABLEAU), RODAS5P):
@@ -96,7 +95,7 @@ def supply(folder: Path) -> int:
 
     A package that holds these files in `bondgraph/emit/supplied` compiles none of the parts while its sources are unchanged.
 
-    Raises `CompileError` E391 without llvmlite, E399 if the sources cannot be read.
+    Raises `CompileError` E391 without llvmlite, E399 for sources that are newer than the process, or in an archive.
     """
     if not cache.sources():
         reason = "the sources are newer than this process, or in an archive"

@@ -21,10 +21,10 @@ def pose(R: Rotation, p: Vector3) -> Pose:
 def is_pose(H: Any, tolerance: float = 1e-6) -> bool:
     """Return True if H is a real matrix (4, 4) with a right-handed rotation, orthonormal within the tolerance."""
     matrix = floats(H, (4, 4))
-    if matrix is None or not np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0]):
+    if matrix is None or not np.allclose(matrix[3], [0.0, 0.0, 0.0, 1.0], rtol=0.0):
         return False
     R = matrix[:3, :3]
-    return bool(np.allclose(R.T @ R, np.eye(3), atol=tolerance) and np.linalg.det(R) > 0.0)
+    return bool(np.allclose(R.T @ R, np.eye(3), rtol=0.0, atol=tolerance) and np.linalg.det(R) > 0.0)
 
 
 def rotation_of(H: Pose) -> Rotation:

@@ -29,8 +29,8 @@ def count_up_to(u: Any, points: np.ndarray) -> Any:
 
 
 def entry_of(index: Any, values: np.ndarray) -> Any:
-    """Return the entries (...) of the values (..., n) at the indices (...), whole numbers; the first or last value for an index
-    out of range."""
+    """Return the entries (...) of the values (..., n) at the indices (...), without their fractions; the first or last value for
+    an index out of range."""
     row = np.clip(np.nan_to_num(index), 0, values.shape[-1] - 1).astype(np.intp)
     if values.ndim == 1:
         return values[row]
@@ -198,8 +198,8 @@ def searchsorted(points: Sequence[Scalar] | np.ndarray, u: Scalar) -> Scalar:
 
 
 def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
-    """Return the value at an index, a whole number from 0, as `np.take(..., mode="clip")`: an index out of range gives an end
-    value."""
+    """Return the value at an index from 0, without its fraction, as `np.take(..., mode="clip")`: an index out of range gives an
+    end value."""
     row = _row(values)
     return _for_each(lambda each: apply("take", each, *row), index) if len(values) > 1 else values[0]
 

@@ -17,7 +17,6 @@ from bondgraph.model.ops import Op
 
 _ADDED = " + input"
 _TORN = ":computed"
-"""Suffix of the name under which the torn statement of an algebraic loop computes a value."""
 
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
@@ -73,5 +72,4 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
 
 
 def with_zeros(kernel: Kernel, p: np.ndarray) -> np.ndarray:
-    """Return the parameters of a kernel (t, x, p, m): the model's parameters, and zeros for added inputs."""
     return np.concatenate([p, np.zeros(kernel.sizes[2] - len(p))])

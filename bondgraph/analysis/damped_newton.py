@@ -22,8 +22,8 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _MIN_TERMS = 1e-14, 1e-13
-"""Largest residual that may be rounding error, and smallest size of the terms of an equation whose unknowns are zero; both are
-relative to the equation's terms at |z| + nominal."""
+"""Largest residual that may be rounding error, and size added to an equation's terms, which vanish if its unknowns are zero; both
+are relative to the terms at |z| + nominal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class NewtonResult:
     residual : residual of the equations at z.
     converged : True if the last step was below the tolerance and the residual is small relative to its terms.
     iterations : number of steps.
-    history : size of each step, relative to |z| + nominal.
-    rank : rank of the Jacobian at the end.
-    free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
+    history : size of each undamped step, relative to |z| + nominal.
+    rank : rank of the Jacobian at the last step.
+    free : (unknowns, deficiency) directions that the equations do not determine, in units of |z| + nominal.
     """
 
     z: np.ndarray
@@ -58,7 +58,6 @@ class _Solver:
 
 
 def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """Return a solver of J dz = -r: sparse LU if J is sparse, square and regular, else singular value decomposition."""
     rows, columns = jacobian.shape
     none = np.zeros((columns, 0))
     if hasattr(jacobian, "toarray") and rows == columns:
@@ -117,8 +116,7 @@ def newton(
     """Solve equations(z) = 0, where `equations` returns the residual (k,) and the Jacobian (k, n), dense or sparse.
 
     With `conserve`, equation i is the rate of unknown i, and combinations of rates that vanish identically are conserved.
-    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is singular or not
-    square.
+    Raises `numpy.linalg.LinAlgError` if the Jacobian of more than 3000 unknowns is dense, singular or not square.
     """
     z = np.array(start, dtype=float)
     residual, jacobian = equations(z)

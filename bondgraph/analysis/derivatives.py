@@ -19,7 +19,6 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
-from bondgraph.model.units import is_pose
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -27,6 +26,7 @@ from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
+from bondgraph.units.conversions import is_of_pose
 from screws.calls import explain_methods
 
 SPARSE = 400
@@ -121,7 +121,7 @@ def rates_of(traced: Traced, state: State) -> list[Any]:
     No other rate depends on |q|, whose own rate vanishes at rest. Without this term the Jacobian would be singular there.
     """
     rates = scalars_of(traced.values[state.rate])
-    if not is_pose(traced.context.system.values[state.name].unit, np.size(state.initial)):
+    if np.shape(state.initial) != (7,) or not is_of_pose(traced.context.system.values[state.name].unit):
         return rates
     q = scalars_of(traced.values[state.name])[:4]
     pull = 1.0 - (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -129,7 +129,6 @@ def rates_of(traced: Traced, state: State) -> list[Any]:
 
 
 def warn_of_samplers(compiled: Compiled) -> None:
-    """Warn that states of sampled blocks are constant in a linear system."""
     if compiled.program.clocks:
         names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
         text = f'"{compiled.model.name}": the values of {names} between ticks are constant, so the loop is open;'
@@ -150,10 +149,10 @@ def linearise(
     The derivatives are those of the active mode; events are not part of a linear system. The rates need not vanish at the point
     (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
     adds one direction to A that is not a motion: the norm of its quaternion. The norm is neither reachable nor observable, and
-    `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so
-    that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are constant like
-    parameters, and not states of the linear system: an `OpenSamplerWarning` reports the clocks, and `linearise_sampled` includes
-    their states.
+    `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (seven numbers of unit
+    "1, m"), so that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are
+    constant like parameters, and not states of the linear system: an `OpenSamplerWarning` reports the clocks, and
+    `linearise_sampled` includes their states.
 
     Parameters
     ----------

@@ -69,7 +69,6 @@ class Linear:
     period: float | None = None
 
     def __str__(self) -> str:
-        """Return the matrices, if small, with the names of their rows and columns."""
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
         head = f'linear system of "{self.name}": {plural(self.order, "state")}{sampled}'
         if max(self.order, len(self.inputs), len(self.outputs)) > MAX_PRINTED:
@@ -91,7 +90,7 @@ class Linear:
         return hasattr(self.A, "toarray")
 
     def dense(self) -> Matrices:
-        """Return A, B, C, D as NumPy arrays; raise E256 with more than 4000 states."""
+        """Return A, B, C, D as NumPy arrays; raise E256 for sparse arrays of more than 4000 states."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
         if self.order > MAX_DENSE:
@@ -101,8 +100,8 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` nearest to `near`; raise E256 for all poles of
-        more than 4000 states."""
+        """Return the eigenvalues of A (1/s for a continuous system) by real part: all, or the `count` nearest to `near`; raise
+        E256 for all poles of more than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
@@ -117,7 +116,7 @@ class Linear:
         return by_real_part(poles)
 
     def zeros(self, tolerance: float | None = None) -> np.ndarray:
-        """Return the invariant zeros s, 1/s, at which [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
+        """Return the invariant zeros s (1/s for a continuous system), at which [[A - s I, B], [C, D]] loses rank.
 
         Parameters
         ----------
@@ -230,7 +229,7 @@ class Linear:
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}
         loop = part.to_control()
         with styled():
@@ -244,7 +243,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nyquist curve of a loop and the point -1 with python-control; return Matplotlib axes, (1,). Names and errors
         are those of `bode`."""
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "real part", "imaginary part")
@@ -254,7 +253,7 @@ class Linear:
     ) -> np.ndarray:
         """Plot the Nichols chart of a loop, gain in dB against phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors are those of `bode`."""
-        omega, control, part = _plotted(self.name, omega), self._control(), self._single(input, output)
+        omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
             drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
@@ -299,8 +298,8 @@ class Linear:
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names and errors are
-        those of `bode`."""
+        """Plot poles and zeros in the complex plane with python-control; return Matplotlib axes, (1,). Names and errors are those
+        of `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
         with styled():
@@ -381,15 +380,13 @@ def _name_or_only(system: Linear, kind: str, name: str | None, labels: tuple[str
 
 
 def _frequencies(name: str, omega: Any) -> np.ndarray:
-    """Return angular frequencies as floats, () or (k,); raise E150 for anything else."""
     numbers = floats(omega, (), (np.size(omega) if np.ndim(omega) else 0,))
     if numbers is None:
         raise refused("omega", omega, "angular frequencies, rad/s, in one list", "omega=[0.1, 1.0, 10.0]", name)
     return numbers
 
 
-def _plotted(name: str, omega: Any) -> Any:
-    """Return frequencies for a plot with a logarithmic axis; raise E150 unless they are positive."""
+def _positive_frequencies(name: str, omega: Any) -> Any:
     if omega is not None and not np.all(_frequencies(name, omega) > 0.0):
         raise refused("omega", omega, "positive angular frequencies, rad/s", "omega=[0.1, 1.0, 10.0]", name)
     return omega

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +16,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of, whole_parameters
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
-from bondgraph.errors import refusal
+from bondgraph.errors import UnreliableRunWarning, caller_depth, refusal
 from bondgraph.run.simulate import simulate
 from bondgraph.run_arguments import Initial
 from bondgraph.tracing.evaluate import Traced
@@ -50,7 +51,7 @@ def linearise_sampled(
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
     or offsets, for an event within the period, and for ticks that differ from each other (`filter_period`); the errors of
-    `linearise`; `RunError` E323 if the run is not ok.
+    `linearise`; `RunError` E323 if the run is not ok. An `UnreliableRunWarning` reports matrices that do not converge.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """
@@ -125,8 +126,6 @@ def _rates(traced: Traced, state: Any) -> Sequence[Any]:
 
 
 def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
-    """Return period and offset of the only clock, s."""
-
     def seconds(value: float | int) -> float:
         return float(p[value]) if isinstance(value, int) else float(value)
 
@@ -185,8 +184,12 @@ def _motion(
         for first, second in zip(matrices[::2], matrices[1::2], strict=True):
             product = expm(h * (low * first + high * second)) @ expm(h * (high * first + low * second)) @ product
         if previous is not None:
-            change = (product - previous) * scale / scale[:, None]
-            if np.linalg.norm(change) <= TOLERANCE * np.linalg.norm(product * scale / scale[:, None]) or steps >= MAX_STEPS:
+            sizes = [np.linalg.norm(matrix * scale / scale[:, None]) for matrix in (product - previous, product)]
+            if sizes[0] > TOLERANCE * sizes[1] and steps >= MAX_STEPS:
+                text = f'"{compiled.model.name}": the matrix of the sampled system has not converged with {steps} steps a period;'
+                text = f"{text} halving the step changed it by {sizes[0] / sizes[1]:.2g} of its size"
+                warnings.warn(text, UnreliableRunWarning, stacklevel=caller_depth())
+            if sizes[0] <= TOLERANCE * sizes[1] or steps >= MAX_STEPS:
                 break
         previous, steps = product, 2 * steps
     ended = simulate(compiled.program, before.x, p, before.m, before.t + period, t_start=before.t, rtol=1e-10, progress=False)

@@ -42,8 +42,8 @@ class OperatingPoint:
     ----------
     states, x : names and values of the states, (n,).
     parameters : values of the free parameters, by label.
-    undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
-        amount of matter) keeps its value at the guess.
+    undetermined : up to eight states and free parameters in each direction that the equations do not determine. Without `fixed`,
+        `moving`, `free` and `targets`, a conserved quantity (a charge, an amount of matter) keeps its value at the guess.
     due : kinds of the transitions with a positive guard, which would end the mode.
     iterations, history : number of Newton iterations, and the size of each step.
     """
@@ -59,7 +59,6 @@ class OperatingPoint:
     history: tuple[float, ...] = field(repr=False)
 
     def __getitem__(self, name: str) -> Any:
-        """Return a named value at the point."""
         system = self.compiled.system
         env = evaluate_at(self.compiled, self.point)
         resolved = system.resolve(name)
@@ -164,8 +163,8 @@ def operating_point(
     try:
         solution = newton_in_own_units(equations, begin, nominal, tolerance, iterations, square, sizes)
     except np.linalg.LinAlgError as failure:
-        title, cures = "the operating point is not determined", ("fix some states: fixed=[...]",)
-        raise refusal("E256", title, *cures, about=compiled.model.name, why=str(failure), places=()) from failure
+        title, cure = "the operating point is not determined", "undetermined states in both fixed=[...] and moving=[...]"
+        raise refusal("E256", title, cure, about=compiled.model.name, why=str(failure), places=()) from failure
     labels = [*derivatives.states, *derivatives.inputs]
     equation_labels = [*(f"{name}'" for name in derivatives.states), *derivatives.outputs]
     if not solution.converged:
@@ -191,9 +190,9 @@ def steady_state(
     parameters: Mapping[str, Any] | None = None,
     modes: Mapping[str, str] | None = None,
 ) -> OperatingPoint:
-    """Find the steady state by Newton iteration from the start values (or `initial`), with all parameters given.
+    """Find the steady state by Newton iteration from the start values or `initial`; errors are those of `operating_point`.
 
-    It may be unstable: see `steady_state(compiled).linearise().poles()`. Errors are those of `operating_point`.
+    It may be unstable: see `steady_state(compiled).linearise().poles()`.
     """
     return operating_point(compiled_form(model, "steady_state"), initial, parameters=parameters, modes=modes)
 
@@ -241,7 +240,8 @@ def _failed(
     of_model = functools.partial(refusal, about=compiled.model.name, why=details, places=())
     if not (solution.history and solution.history[-1] <= tolerance):
         cures = ("a guess closer to the operating point", "simulate for a while and begin from the last state")
-        return of_model("E253", "no operating point found", *cures)
+        return of_model("E253", "no operating point was found", *cures)
+
     return of_model(
         "E254",
         "the rates cannot all vanish near the guess",
@@ -307,7 +307,8 @@ def sensitivities(
     parameters : names of parameters, components allowed.
     at : an operating point; the start values by default, which should then be a steady state.
 
-    Raises `ModelError` E259 if there is no steady state after a small change of a parameter; E250, E251, E260 as in `linearise`.
+    Raises `ModelError` E259 if there is no steady state after a small change of a parameter, E256 if A is singular, with more
+    than 3000 states; E250, E251, E260 as in `linearise`.
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
@@ -318,7 +319,11 @@ def sensitivities(
         b, d = b.toarray(), d.toarray()
     indices = list(derivatives.state_places)
     scale = compiled.program.typical[indices] + np.abs(point.x[indices])
-    steady, solved = least_change(a, b, scale)
+    try:
+        steady, solved = least_change(a, b, scale)
+    except np.linalg.LinAlgError as failure:
+        title, cure = "the steady state is not determined", "a sweep of operating points"
+        raise refusal("E256", title, cure, about=compiled.model.name, why=str(failure), places=()) from failure
     if not np.all(solved):
         unsolved = [name for name, good in zip(linear.inputs, solved, strict=True) if not good]
         title = f"there is no steady state after a small change of {', '.join(unsolved)}"

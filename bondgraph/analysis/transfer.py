@@ -92,7 +92,6 @@ def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.nd
 def _full_rows(
     a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray, small: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return a system with the same finite zeros and a D of full row rank."""
     while len(d):
         u, rank = _rows(d, small)
         if rank == len(d):

@@ -141,7 +141,6 @@ def _transposed(law: Ratio) -> Op:
 
 
 def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
-    """Write the effort of a skew-symmetric gyrator (Euler junction), J times the flow of the same bond."""
     law = element.law_as(SkewGyrator)
     bond = draft.bond_at(path)
     matrix = draft.declare(f"{path}.J", None, across_unit(bond.domain), element.symbols.get("matrix", ""))
@@ -151,7 +150,6 @@ def skew_gyrator(draft: Assembly, path: str, element: Element) -> None:
 
 
 def reaction(draft: Assembly, path: str, element: Element) -> None:
-    """Write the rate v of a reaction, the flows of both bonds with the signs of their arrows, and the power (e1 - e2) v."""
     law = element.law_as(Reaction)
     one, two = draft.model.bonds_by_port(path)
     through = draft.declare(f"{path}.flow", (), one.domain.flow_unit, element.symbols.get("flow", ""))
@@ -248,7 +246,6 @@ def _declare_parameters(draft: Assembly, path: str, element: Element) -> None:
 
 
 def writer_of(element: Element) -> Writer:
-    """Return the writer of an element's statements; raises `ModelError` E172 for a law without a writer."""
     law = type(element.law)
     if law not in ASSEMBLE:
         title = f'{element.kind} "{element.name}" has a law without statements'

@@ -155,8 +155,8 @@ def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
 
 
 def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
-    """Return the derivatives of the `count` scalars of a position with respect to its argument `index`: (), (n,) or (count,
-    n)."""
+    """Return the operation for the derivatives of the `count` scalars of a position with respect to its argument `index`: (),
+    (n,) or (count, n)."""
     formula = position.function
 
     def slope(*arguments: Any) -> Any:

@@ -57,11 +57,9 @@ class Assembly:
         return name
 
     def bond_at(self, path: str) -> Bond:
-        """Return the first bond of an element, the only one of a one-port."""
         return self.model.bonds_at(path)[0]
 
     def places(self, law: Switched, states: Iterable[str]) -> tuple[int, ...]:
-        """Return the indices of these states of the automaton that switches a law."""
         return tuple(map(self.model.automata[str(law.automaton)].states.index, states))
 
     def write(self, element: str, op: Op, outs: str | tuple[str, ...], *args: str) -> None:
@@ -96,12 +94,10 @@ def into(bond: Bond, path: str) -> int:
 
 
 def law_arguments(path: str, element: Element) -> tuple[str, ...]:
-    """Return the arguments of an element's formulas: the names of its parameters, then of its signals."""
     return (*(f"{path}.{name}" for name in element.parameters), *element.signals)
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return the name of a value, or of its negative for sign -1, which a statement of the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
@@ -130,7 +126,6 @@ def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: 
 def declare_state(
     draft: Assembly, path: str, name: str, spec: StateSpec, shape: tuple[int, ...], rate: str, held: bool = False
 ) -> None:
-    """Declare a state variable of an element with the time derivative `rate`, which is zero if it is `held`."""
     full = f"{path}.{name}"
     draft.declare(full, shape, spec.unit, spec.symbol)
     hint = 0.0 if spec.nominal is None else spec.nominal
@@ -150,7 +145,6 @@ def filled(value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *state: str) -> None:
-    """Write the energy of a storage in this state, the names of its port's variables, and the power into it."""
     bond = draft.bond_at(path)
     stored = draft.declare(f"{path}.energy", (), bond.domain.energy_unit)
     if bond.domain.pseudo:
@@ -163,9 +157,9 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
-    """Add the element's power to the energy ledger: power in, or power out for a source. The power of a pseudo-bond is its flow,
-    or zero for an R between two temperatures. Power that leaves through a heat port counts as converted, because it stays in the
-    model."""
+    """Add the element's power to the energy ledger: power in, or power out for a source. The power of a pseudo-bond is the share
+    of its flow that leaves the model (`Model.heat_shares`). Power that leaves through a heat port counts as converted, because
+    it stays in the model."""
     unit = bond.domain.power_unit
     name = draft.declare(f"{path}.power", (), unit)
     raw = name if sign > 0 else draft.declare(f"{path}.power along the arrow", (), unit, r"\bar P")

@@ -2,8 +2,8 @@
 
 The terms of a sum have the same unit, the unit of a product is the product of the units, and the argument of a sine is in
 radians. A formula is called with `UnitScalar`s: each operation adds an equation, and an equation with one unknown unit determines
-it. Numbers in formulas may stand for quantities, so a product with a number determines nothing; neither does an equation that
-contradicts another, or that contains an effort or flow of the generic domain.
+it. Numbers in formulas may stand for quantities, so a product with a number other than -1 determines nothing; neither does an
+equation that contradicts another, or that contains an effort or flow of the generic domain.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class UnitEquation:
 def units_of(system: System) -> dict[str, str]:
     """Return the unit of every value: its declared unit, else its implied unit, else ""."""
     equations = UnitEquations(system)
-    choices = {(unknown.residual,) for unknown in system.implicit if unknown.held}  # of an effort or a flow that is zero
+    choices = {(unknown.residual,) for unknown in system.implicit if unknown.held}  # between values of different units
     for statement in sorted(system.statements, key=lambda each: each.outs):  # so that the order of parts changes no unit
         if statement.outs not in choices:
             equations.add_statement(statement)
@@ -95,7 +95,6 @@ class UnitEquations:
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
     def add_ratio(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
-        """Add the equations that each entry of a value has the unit of the other value's entry, times a ratio."""
         for a, b in zip(self.entries(one), self.entries(other), strict=False):
             self.add_product(ratio, (a, 1), (b, -1))
 
@@ -194,7 +193,8 @@ def _unit(entries: range, shape: tuple[int, ...], solved: Mapping[int, Powers]) 
 
 
 def _readable(unit: Powers) -> Powers:
-    """Return a unit with W for a power, one electrical symbol for an equal product, and no radians in other products."""
+    """Return a unit with W for a power, one electrical symbol for an equal product, and no radians in other numerators, except in
+    rad, rad/s and similar units."""
     dimension = _dimension(unit)
     if len(unit) > 1 and unit.get("rad", 0) >= 0 and set(unit) <= {*_ELECTRICAL, "s", "kg", "m", "N", "Pa", "rad"}:
         if not dimension:

@@ -90,8 +90,7 @@ class Patterns:
     causality: Causality
     custom: frozenset[type[laws.Law]]
     patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
-    shared: dict[int, Hashable] = field(default_factory=dict)
-    """Key of each law, by its identity."""
+    law_keys: dict[int, Hashable] = field(default_factory=dict)
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
@@ -105,7 +104,6 @@ class Patterns:
             self.kinds[bond.name] = 2 * kinds.setdefault(kind, len(kinds))
 
     def write(self, draft: Assembly, path: str, element: Element, write: Write) -> None:
-        """Add the element at a path to the draft, from its pattern if an identical element was written before."""
         bonds = self.model.bonds_at(path)
         key = self.key(path, element, bonds)
         if key is None or key not in self.patterns:
@@ -123,13 +121,13 @@ class Patterns:
         element can share them."""
         if path in self.causality.ties:
             return None
-        law = self.shared.get(id(element.law))
+        law = self.law_keys.get(id(element.law))
         if law is None:
             law = self._law(path, element.law)
             if law is None:
                 return None
             if not isinstance(element.law, laws.Storage):
-                self.shared[id(element.law)] = law
+                self.law_keys[id(element.law)] = law
         parameters: list[Hashable] = []
         for name, parameter in element.parameters.items():
             value = parameter.value

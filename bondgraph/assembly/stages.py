@@ -1,8 +1,5 @@
 """Stages of a sorted system: the statements to evaluate before all time derivatives, and the statements that depend on
-derivatives.
-
-Tracing on a tape (`bondgraph.tracing`) and with symbols (`bondgraph.export`) follows these stages.
-"""
+derivatives."""
 
 from __future__ import annotations
 

@@ -29,7 +29,6 @@ from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Write the statements of a storage: the input determines the rate of the state, and the state the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)
@@ -60,8 +59,9 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write the statements for derivative causality: other elements set the output, which determines the state; its rate is the
-    input."""
+    """Write the statements for derivative causality: other elements set the output, which determines the state; the rate of the
+    state is the input."""
+
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
@@ -124,7 +124,6 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write the statements of an IC in derivative causality: other elements set the flow; the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

@@ -1,7 +1,4 @@
-"""System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values.
-
-It also evaluates a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars.
-"""
+"""System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values."""
 
 from __future__ import annotations
 
@@ -90,7 +87,8 @@ class LoweredTransition:
     internal: bool
     error: str | None
     impulse: bool = False
-    """True if constraints become active or bodies collide at this event, so that states jump by impulses."""
+    """True if constraints become active, switches change or bodies collide at this event, so that states jump by impulses."""
+
     impact: tuple[str, ...] = ()
     """Constraints whose flow this event reverses."""
     accumulates: int | None = None
@@ -111,7 +109,6 @@ class LoweredTransition:
 
     @property
     def stays(self) -> bool:
-        """True if the transition leads back to the state that it leaves."""
         return self.source == self.target
 
 
@@ -189,7 +186,6 @@ class ConstraintMatrixLayout:
     flows: tuple[str, ...]
     """The element of each scalar flow that a constraint makes zero."""
     owners: tuple[str, ...]
-    """The element of each row."""
     pattern: tuple[tuple[int, int], ...]
     """Structurally nonzero entries, as (row, column)."""
     repeating: tuple[int, ...] = ()
@@ -208,7 +204,6 @@ class Loop:
     sizes: tuple[float, ...] = ()
     """Natural size of each scalar unknown of a nonlinear loop."""
     weights: tuple[float, ...] = ()
-    """Factors that scale the residuals of the loop to comparable sizes."""
 
 
 @short_repr
@@ -229,9 +224,9 @@ class System:
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
-    """Name under which each alias is computed."""
+    """Name under which the value of each alias is computed."""
     unknowns: tuple[Unknown, ...] = ()
-    """Unknowns whose residuals contain time derivatives: flows and efforts of dependent storages, constraint efforts."""
+    """Unknowns whose residuals contain time derivatives, of dependent storages, constraints, switches and friction."""
     loops: tuple[Loop, ...] = ()
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
@@ -240,7 +235,6 @@ class System:
     """Pairs of names for the same value, until aliases are removed."""
     closing: ConstraintMatrixLayout | None = None
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
-    """Conversions of parameters from declared units to the units that statements use."""
     indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
     """Statically indeterminate modes, some of them found by tracing."""
     boxes: tuple[BoxLayout, ...] = ()
@@ -248,12 +242,10 @@ class System:
 
     @cached_property
     def initial(self) -> Mapping[str, np.ndarray]:
-        """Start values of the states by name."""
         return {state.name: np.asarray(state.initial, dtype=float) for state in self.states}
 
     @cached_property
     def initial_row(self) -> np.ndarray:
-        """Start values of all states (n,)."""
         return np.concatenate([np.zeros(0), *map(np.ravel, self.initial.values())])
 
     @cached_property
@@ -274,7 +266,6 @@ class System:
 
     @cached_property
     def source_places(self) -> tuple[int, ...]:
-        """Indices in p of the parameters of sources."""
         sources = {power.element for power in self.powers if power.role == "supplied"}
         named = ((name.rpartition(".")[0], where) for name, where in self.parameter_places.items())
         return tuple(k for element, where in named if element in sources for k in where)

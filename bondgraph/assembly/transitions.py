@@ -16,7 +16,6 @@ from bondgraph.model.ops import as_op, constant
 
 
 def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
-    """Return all transitions of all automata, and write statements for their guards and resets."""
     events, switched = [], _switched(draft.model)
     for slot, automaton in enumerate(draft.model.automata.values()):
         state_index = automaton.states.index
@@ -60,7 +59,6 @@ def _switched(model: Model) -> dict[str, list[Switched]]:
 
 
 def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
-    """Report resets of dependent states (E120)."""
     dependent = {f"{path}.{model.elements[path].law_as(Storing).follows[0]}": path for path in causality.derivative}
     return [
         Problem(

@@ -15,14 +15,13 @@ RADIAN: Powers = {"rad": Fraction(1)}
 ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh", "floor"), DIMENSIONLESS)
 """Unit of the argument of a function, by name."""
 RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
-"""Unit of the result of a function, by name; functions in neither table have a result without a unit."""
+"""Unit of the result of a function, by name; of the other functions, only `sqrt`, `where`, `take` and those in `SELECTING` have a
+result with a unit."""
 SELECTING = ("absolute", "floor", "minimum", "maximum")
 """Functions whose result has the unit of their arguments."""
 
 
 class UnitRecord(Protocol):
-    """Record of equations between units."""
-
     def node(self) -> UnitScalar:
         """Return a scalar with a new unknown unit."""
 
@@ -31,8 +30,6 @@ class UnitRecord(Protocol):
 
 
 class UnitScalar:
-    """Scalar that represents only a unit: a formula called with such scalars adds the equations of its operations."""
-
     __slots__ = ("equations", "node")
 
     def __init__(self, equations: UnitRecord, node: int):

@@ -93,10 +93,11 @@ def _matrix_problem(model: Model, clash: Clash, path: str, culprits: Sequence[st
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
-    """Return the problem E203 of a graph for which every choice of strokes fails."""
+    """Return the problem E203 of a graph for which the search finds no strokes."""
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
-    details = ("no assignment of strokes satisfies all junctions and two-ports here", _bonds(model, clash))
+    details = ("the search found no strokes that satisfy all junctions and two-ports here", _bonds(model, clash))
+
     cure = f"a C, I or R at one of the junctions of the ring through {where}"
     return Problem("E203", f"causality conflict at {where}", details, _places(model, clash, list(near)), (cure,))
 
@@ -136,7 +137,7 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
         law = element.law
         inputs = "the flows at both ports" if isinstance(law, Gyrator) else "the flow at port 1 and the effort at port 2"
         sources = [path for path in others if path in model.elements and isinstance(model.elements[path].law, Source)]
-        cure = f"turn {_name(model, node.path)} around, or insert a C, I or R between it and what requires this causality"
+        cure = f"turn {_name(model, node.path)} around, or insert a C, I or R between it and {_all(model, others)}"
         if sources and model.elements[sources[0]].law_as(Source).gives == "flow":  # such as the speed of a joint
             holds = 'Constraint("drive", holds="velocity", closing="smooth")'
             cure = f"{_name(model, sources[0])} and {holds} at a new J0 between them, which makes both flows equal"
@@ -190,7 +191,7 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 
 
 def setters(
-    model: Model, strokes: Strokes, denied: Sequence[str], free: str, others_with: Callable[[int, bool], int | None]
+    model: Model, strokes: Strokes, denied: Sequence[str], free: str, denied_count: Callable[[int, bool], int | None]
 ) -> dict[str, list[int]]:
     """Return, for each switched junction, the bonds that set its common variable in equally good causalities, the chosen bond
     first.
@@ -200,7 +201,7 @@ def setters(
     strokes : all strokes, already decided; changed in place.
     denied : elements without their preferred causality.
     free : cause of a stroke that no element required.
-    others_with : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
+    denied_count : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
     """
     switched = []
     for path, element in model.elements.items():
@@ -211,7 +212,7 @@ def setters(
             switched.append((path, law.type == 0, node.strong, tuple(node.bonds) if open_ else ()))
     bonds_of = {}
     for path, zero, strong, bonds in switched:
-        counts = {i: others_with(i, zero == at_head) for i, at_head in bonds if i != strong}
+        counts = {i: denied_count(i, zero == at_head) for i, at_head in bonds if i != strong}
         bonds_of[path] = [strong, *(i for i, count in counts.items() if count is not None and count <= len(denied))]
     return bonds_of
 
@@ -221,15 +222,15 @@ def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> l
     problems = []
     for path, (strong, *others) in setters.items():
         for i in others:
-            if not all(_is_dead(model, model.bonds[j], path) for j in (i, strong)):
+            if not all(_leads_to_linear_resistor(model, model.bonds[j], path) for j in (i, strong)):
                 problems.append(_ambiguity(model, path, model.bonds[strong], model.bonds[i]))
                 break
     return problems
 
 
-def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
-    """Return True if a bond leads, directly or through transformers, to a linear resistor, whose effort and flow vanish
-    together."""
+def _leads_to_linear_resistor(model: Model, bond: Bond, junction: str) -> bool:
+    """Return True if a bond leads, directly or through scalar transformers and gyrators, to a linear resistor, whose effort and
+    flow vanish together."""
     element = model.elements[_beyond(bond, junction)]
     while isinstance(element.law, Ratio) and element.law.invertible:
         bond = next(b for b in model.bonds_at(element.name) if b is not bond)
@@ -276,7 +277,6 @@ class Causality:
     effort_into_head: Mapping[str, bool]
     """True for each bond whose tail sets the effort, so that the causal stroke is at the head."""
     derivative: tuple[str, ...]
-    """Storages in derivative causality."""
     chosen: tuple[str, ...]
     """Bonds whose stroke was a free choice (a sign of algebraic loops)."""
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -313,8 +313,8 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """Return the causality of a model, and the bonds that could set the common variable of each switched junction.
 
-    Dry friction sets its effort. If this makes storages dependent, such as a spring between a command and friction without
-    inertia, friction sets its flow instead, provided that fewer storages are then dependent.
+    Dry friction sets its effort. If this makes storages dependent, such as a spring between a flow source and friction, friction
+    sets its flow instead, provided that fewer storages are then dependent.
     """
     demands = demands_of(model)
     first = _assigned(model, demands)
@@ -355,7 +355,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         path, fixed, (forced_by, chosen, denied) = again
         tied[path] = ring
 
-    def others_with(bond: int, into_head: bool) -> int | None:
+    def denied_count(bond: int, into_head: bool) -> int | None:
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -369,7 +369,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
     forced_by |= {path: tuple(other for other in ring.elements if other != path) for path, ring in tied.items()}
     ties = dict(filter(None, (tie_of(model, strokes, path, ring) for path, ring in tied.items())))
     causality = Causality(into_head, derivative, names, {path: forced_by.get(path, ()) for path in derivative}, ties)
-    return causality, setters(model, strokes, denied, FREE, others_with)
+    return causality, setters(model, strokes, denied, FREE, denied_count)
 
 
 _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
@@ -408,8 +408,6 @@ def _complete(model: Model, strokes: Strokes, preferences: list[tuple[int, bool,
 
 @dataclass
 class _Choice:
-    """A stroke chosen for a preference, and the length of the trail before it."""
-
     preference: int
     mark: int
     other: bool = False

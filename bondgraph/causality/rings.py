@@ -48,7 +48,8 @@ def has_ring(strokes: Strokes) -> bool:
 @dataclass(frozen=True)
 class Ring:
     """Elements that set interdependent values around a ring, in the order of the model; and a sum of these values, with signs,
-    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1."""
+    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1, or if an
+    algebraic loop contributes to it."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
@@ -100,7 +101,7 @@ def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, 
     if taken in ring.sum and variable in sums.balances:
         sign = -ring.sum[taken]
         others = {other: sign * factor for other, factor in ring.sum.items() if other != taken}
-        return _computing(strokes, variable), tuple(_term(strokes, other, factor) for other, factor in others.items())
+        return _computing_junction(strokes, variable), tuple(_term(strokes, other, factor) for other, factor in others.items())
     while variable in sums.shared or variable in ratios:
         variable = sums.shared[variable] if variable in sums.shared else ratios[variable].argument
     counts: dict[_Monomial, int] = {}
@@ -113,14 +114,14 @@ def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, 
             return None
         if count:
             terms.append(_term(strokes, leaf, count, powers))
-    return (_computing(strokes, variable), tuple(terms)) if terms and variable in sums.balances else None
+    return (_computing_junction(strokes, variable), tuple(terms)) if terms and variable in sums.balances else None
 
 
 def _term(strokes: Strokes, variable: int, sign: int, ratios: tuple[tuple[str, int], ...] = ()) -> Term:
     return Term(sign, strokes.bonds[variable // 2].name, "flow" if variable % 2 else "effort", ratios)
 
 
-def _computing(strokes: Strokes, variable: int) -> str:
+def _computing_junction(strokes: Strokes, variable: int) -> str:
     """Return the junction whose balance gives a variable: the flow of a 0-junction, the effort of a 1-junction. On a bond between
     two junctions, each may compute one variable."""
     nodes = [strokes.nodes[end.element] for end in strokes.bonds[variable // 2].ends if end.element in strokes.nodes]
@@ -128,7 +129,6 @@ def _computing(strokes: Strokes, variable: int) -> str:
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]
-"""Variable with its ratios."""
 
 
 def _expanded(

@@ -28,7 +28,6 @@ class Node:
     """True if the effort of a junction's strong bond goes into the node (0-junction), False if out of it (1-junction);
     None for a two-port."""
     is_gyrator: bool = False
-    """True for a two-port that turns effort into flow (GY)."""
     open: int = 0
     strong: int = -1
 

@@ -165,7 +165,7 @@ def is_positive(value: np.ndarray, strict: bool) -> bool:
 
 
 def check_sizes(model: Model) -> Iterator[Problem]:
-    """Check that start values and the parameters of linear elements have the dimension of the bond (E128)."""
+    """Check that start values, nominal sizes and the parameters of linear elements have the dimension of the bond (E128)."""
     for path, element in model.elements.items():
         law = element.law
         if len(element.ports) != 1 or not isinstance(law, (Storage, Resistor, InertialField)):

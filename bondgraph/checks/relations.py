@@ -39,7 +39,6 @@ contribute."""
 TRIALS = 3
 """Maximum number of points with a finite energy to try."""
 AGREEMENT = 1e-6
-"""Relative difference up to which two formulas agree."""
 
 Formula = Callable[[Any], Any]
 PairValues = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
@@ -62,7 +61,9 @@ class Pair:
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
-    """Yield a problem for each element whose formulas contradict each other (E155), or whose energy is missing (E110).
+    """Yield a problem for each element whose formulas contradict each other (E155), or whose missing energy quadrature cannot
+    compute (E110).
+
 
     `signal` returns the value of a signal at the start, or None.
     """

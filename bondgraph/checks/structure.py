@@ -11,10 +11,10 @@ from bondgraph.errors import Problem, caller_place
 from bondgraph.model.laws import IdealConstraint, Junction, SignalBlock, Switched
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Model
+from screws.errors import plural
 
 
 def check_parts(model: Model) -> Iterator[Problem]:
-    """Check that a model has elements (E152)."""
     if not model.elements:
         cures = ("graph.connect(tail, head) or graph.add(part)",)
         yield Problem("E152", f'graph "{model.name}" has no elements', places=(caller_place(),), cures=cures)
@@ -27,7 +27,7 @@ def check_junctions(model: Model) -> Iterator[Problem]:
             continue
         bonds = len(model.bonds_at(path))
         if bonds < (1 if path in model.exposed else 2):
-            title = f'junction {element.kind} "{path}" has {bonds} bond' + ("" if bonds == 1 else "s")
+            title = f'junction {element.kind} "{path}" has {plural(bonds, "bond")}'
             cures = ("connect more elements to it, or connect its neighbour directly",)
             yield Problem("E115", title, ("a junction with fewer than two bonds joins nothing",), (element.place,), cures)
 
@@ -108,7 +108,6 @@ def check_automata(model: Model) -> Iterator[Problem]:
 
 
 def check_resets(model: Model) -> Iterator[Problem]:
-    """Check that resets change only states (E120)."""
     if not model.automata:
         return
     states = {f"{path}.{name}" for path, element in model.elements.items() for name in element.law.states()}

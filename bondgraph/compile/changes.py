@@ -39,7 +39,6 @@ class ConvertedStart:
     state: str
     element: str
     arguments: tuple[str, ...]
-    """Names of the arguments of `output`."""
     output: Op | None
     """Operation (state, other arguments) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
     inverse: Op | None
@@ -138,7 +137,7 @@ def _with(arguments: list[Any], place: int, value: Any) -> list[Any]:
     return [*arguments[:place], value, *arguments[place + 1 :]]
 
 
-_MOST_LISTED = 12
+_MAX_LISTED = 12
 
 
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -176,9 +175,15 @@ class StartCall:
 
 
 def changed_start(
-    model: Model, system: System, changes: Mapping[str, Any], parameters: Mapping[str, Any], earlier: Sequence[StartCall] = ()
+    model: Model,
+    system: System,
+    changes: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    earlier: Sequence[StartCall] = (),
+    t: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
-    """Return the start state x and the modes m with changes and dependent start values, and the calls of start functions.
+    """Return the start state x and the modes m at the time t (s) with changes and dependent start values, and the calls of start
+    functions.
 
     `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), or automata (`contact`, by
     the name of a state); `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
@@ -207,7 +212,7 @@ def changed_start(
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.in_statement_units({**system.parameters, **parameters})
-        numbers_by_name = {**_modes_by_index(system, modes), **numbers_in_si, "time": 0.0}
+        numbers_by_name = {**_modes_by_index(system, modes), **numbers_in_si, "time": t}
         _convert(model, system, converted, states, numbers_by_name)
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
@@ -246,7 +251,7 @@ def changed_start(
             title = f'"{automaton}" has no state {modes[automaton]!r}'
             raise _unknown(model, "E122", title, state_names)
         mode_indices[name] = state_names.index(modes[automaton])
-    sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": 0.0})
+    sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": t})
     with_start = {path: slip for path, slip in sliding.items() if path in name_used}
     raise_if_any(model.name, contradicting_friction(model, system, mode_indices, with_start))
     mode_indices |= {f"{path}.mode": slip.mode for path, slip in sliding.items()}
@@ -318,8 +323,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity for a value with a unit; "" for bare numbers, so that large models need not name all
-    values."""
+    """Return the unit of a quantity, or "" if the value is a bare number: then large models need not list all names."""
     return system.values[root].unit if isinstance(value, Parameter) else ""
 
 
@@ -327,9 +331,9 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)
-        fault = "no number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
+        fault = "not a number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
         title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
-        why = f"it needs finite numbers of shape {np.shape(like)}; it is {fault}"
+        why = f"finite numbers of shape {np.shape(like)} are needed; this value is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
         raise refusal("E124", title, cure, about=model, why=why, places=())
     return array
@@ -348,8 +352,8 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:
     all_names = list(names)
     near = [f'did you mean "{name}"?' for name in similar_names(title.split('"')[1], all_names, most=2)]
-    shown = ", ".join(all_names[:_MOST_LISTED]) + (
-        f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
+    shown = ", ".join(all_names[:_MAX_LISTED]) + (
+        f" and {len(all_names) - _MAX_LISTED} more" if len(all_names) > _MAX_LISTED else ""
     )
     return refusal(
         code, title, *(near or ("a name from this list",) * bool(all_names)), about=model.name, why=f"known: {shown}", places=()
@@ -359,8 +363,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): the parameters whose former value (or
-    another value, if none was changed) makes it finite.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): those of which the former value (or, if
+    none was changed, another value) makes it finite, or else all changed parameters.
 
     Parameters
     ----------

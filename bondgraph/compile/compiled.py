@@ -136,12 +136,12 @@ class Compiled(Frozen):
         changed = checked_changes(self.model, self.system, self.with_start_parameters(initial, parameters))
         p = self._with_parameters(changed)
         x, m, started = self._unchanged_start
-        if changes or (changed and self._start_depends_on_parameters) or (t and self.program.loops):
+        if changes or ((changed or t) and self._start_is_computed):
             x, m, _ = self._started(changes, changed, p, started, t)
         return x.copy(), m.copy(), p
 
     @cached_property
-    def _start_depends_on_parameters(self) -> bool:
+    def _start_is_computed(self) -> bool:
         return bool(self.system.starts or self.program.loops or frictions_of(self.model))
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
@@ -167,12 +167,12 @@ class Compiled(Frozen):
         raise_if_any(self.model.name, unexpected_guesses(self.model, self.program, guesses))
         near = {f"{self.system.resolve(name)}~": value for name, value in dependent.items()}
         others |= {guess: value for guess, value in near.items() if guess in self.system.guesses}
-        x, m, started = changed_start(self.model, self.system, others, parameters, earlier)
+        x, m, started = changed_start(self.model, self.system, others, parameters, earlier, t)
         if self.program.loops and not self.system.guesses & set(others):
             meant = {**self.model.guesses, **guesses}
             with_sources = functools.partial(self._with_sources, p)
             x = start_on_branch(self.model, self.program, t, x, with_sources, m, meant, self._unknowns_with_starts)
-        evaluate = functools.partial(self.evaluate, 0.0, x, p, m)
+        evaluate = functools.partial(self.evaluate, t, x, p, m)
         raise_if_any(self.model.name, contradicting_starts(self.model, self.causality, self.system, dependent, evaluate))
         return x, m, started
 
@@ -212,10 +212,11 @@ class Compiled(Frozen):
             states below it); or new values, {"hinge.rate": 2.0}. All other states change as little as possible, measured by
             kinetic energy, as if by an impulse of the constraints.
 
-        Returns `initial`, and, if constraints are active, all states that an impulse can move. Raises `ModelError` as `initial`
-        does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
+        Returns `initial` with, if constraints are active, all states that an impulse can move, else the new values of states in
+        `keep`. Raises `ModelError` as `initial` does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
+
         """
-        x, m, p = self.starting_point(initial, parameters)
+        x, m, p = self.starting_point(initial, parameters, t_start)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
         if held is None or kernel is None:
             return changes | unconstrained(self.model.name, self.system, keep)

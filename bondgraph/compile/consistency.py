@@ -45,7 +45,6 @@ VELOCITY_RTOL = 1e-6
 pass."""
 
 RANK_RTOL = 1e-9
-"""Singular values below this fraction of the largest count as zero: redundant constraints."""
 
 MAX_NEWTON_STEPS = 20
 """Maximum number of Newton iterations for velocities if the inertia is not constant."""
@@ -57,9 +56,7 @@ class Motion:
 
     flows: Values
     energy: Values
-    """Energy of each storage, J."""
     sizes: np.ndarray
-    """Nominal sizes of the states, (n,)."""
     moving: np.ndarray
     """Indices of the states that an impulse of these constraints moves."""
 
@@ -167,8 +164,8 @@ MAX_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldConstraints:
-    """Constraints that are active in some modes: indices (k,) of their flows, slices of these by the path of the
-    constraint, and indices of the states that their impulses move."""
+    """Constraints that are active in given modes: indices (k,) of their flows, slices of these by the path of the constraint, and
+    indices of the states that their impulses move."""
 
     flow_indices: np.ndarray
     slices: Mapping[str, slice]
@@ -225,7 +222,7 @@ def contradicting_closures(
 
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """Return a function that maps a name to its value, in rows, as a function of states (k, n)."""
+    """Return a function from the name of a quantity to its `Values`."""
     outputs = program.outputs
     assert outputs is not None
 
@@ -297,13 +294,14 @@ def _moved_states(model: Model, system: System) -> np.ndarray:
 
 
 def unconstrained(model: str, system: System, keep: Keep) -> dict[str, Any]:
-    """Return the new values of states in `keep` if no constraint is active; raise E122 for other values, and unknown names."""
+    """Return the new values of states in `keep` if no constraint is active; raise E122 for new values of other quantities, and
+    for unknown names."""
     targets = keep if isinstance(keep, Mapping) else dict.fromkeys(names_of(keep, "keep"))
     for name, target in targets.items():
         root = system.resolve(name)
-        of_name = [state for state in system.places if state == root or state.startswith(f"{root}.")]
-        if not of_name and (target is not None or root not in system.values):
-            title = f'"{name}" is not a state or part, and no constraint is active that could change the states'
+        is_part = any(state.startswith(f"{root}.") for state in system.places)
+        if root not in system.places and (target is not None or not (is_part or root in system.values)):
+            title = f'"{name}" is not a state, and no constraint is active that could change the states'
             raise refusal("E122", title, 'initial={"mass.flow": 1.0}', about=model, why=f"states: {', '.join(system.places)}")
     return {name: target for name, target in targets.items() if target is not None}
 

@@ -51,7 +51,6 @@ INTERPRETED = frozenset({"closures"})
 
 
 def kernels_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str) -> dict[str, Kernel]:
-    """Return kernels by name, in machine code or interpreted; raise E123 for an unknown backend."""
     if backend not in BACKENDS:
         why = f"known: {', '.join(BACKENDS)}"
         raise refusal("E123", f'backend "{backend}" is unknown', 'backend="auto"', about="compile", why=why, places=())
@@ -123,8 +122,8 @@ def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
 
 
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
-    """Return, for each routine or each case of a routine with alternatives, the steps after fusion of the machine code
-    (`kernels_of`) that a run calls."""
+    """Return the steps, after fusion, of the machine code that a run calls: for each routine, or each case of a routine with
+    alternatives."""
     steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
     return {name: listing for module in steps for name, listing in module.items()}
 
@@ -137,7 +136,8 @@ def native_texts(routines: Mapping[str, Code]) -> list[str]:
 def batch_texts_of(
     routines: Mapping[str, Code] | RoutineSchedules, differentiate: Callable[[], tuple[Any, Pattern]], backend: str
 ) -> Callable[[Sequence[Slot], bool], list[str]] | None:
-    """Return a function that writes the kernels that many runs call; None for schedules and without machine code."""
+    """Return a function that writes the LLVM IR of the kernels that many runs call; None for schedules and without machine
+    code."""
     if not isinstance(routines, Mapping) or not _is_compiled(backend):
         return None
     return functools.partial(_batch_texts, routines, differentiate)
@@ -198,7 +198,7 @@ MAX_LANE_STEPS = 20_000
 def lanes_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, lanes: int) -> LaneKernels | None:
     """Return the SIMD kernels for this number of lanes, None if unavailable.
 
-    They require rates, straight-line machine code that compiles quickly, and inputs without tables.
+    They require rates, straight-line machine code that compiles quickly, and no table whose entries are inputs.
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
@@ -329,7 +329,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
     """Count the distinct operations of a formula, except operations that depend only on `constant` arguments.
 
-    Arguments are as in `compile_formula`; each argument that the formula reads counts as one operation.
+    Arguments are as in `compile_formula`; each number that the formula reads from other arguments counts as one operation.
     """
     tape, results = _traced(formula, arguments)
     roots = [tape.scalar(scalar).index for result in results.values() for scalar in np.asarray(result, dtype=object).flat]

@@ -71,7 +71,6 @@ def _roots_of_one(evaluate: Evaluate) -> np.ndarray:
 
 
 def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
-    """Return residuals and Newton steps of one unknown, (2, rows)."""
     return np.concatenate(evaluate(at[:, None]), axis=1).T
 
 
@@ -211,7 +210,7 @@ def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.nd
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without any that equal an earlier root to within rounding error."""
+    """Return roots (count, k) without any that equal an earlier root to within `EQUAL`."""
     kept: list[np.ndarray] = []
     for root in roots:
         if not any(
@@ -290,7 +289,7 @@ def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any
             cure = f"finite numbers of shape {program.layout[name].shape}"
         else:
             title = f'"{name}" is not a value to guess'
-            likely = ", ".join(_shown(model, program)[:4]) or "one of its elements"
+            likely = ", ".join(_one_port_variables(model, program)[:4]) or "one of its elements"
             cure = f"an effort or flow in an algebraic loop, such as {likely}"
         element = model.elements.get(name.rpartition(".")[0])
         place = element.place if element is not None and element.guess else caller_place()
@@ -306,21 +305,22 @@ def start_on_branch(
     parameters: Callable[[float], np.ndarray],
     m: np.ndarray,
     guesses: Mapping[str, Any],
-    begun: frozenset[int],
+    with_starts: frozenset[int],
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops: the only solution, or the solution nearest to the
-    guesses by name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns
-    (indices in x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops
-    are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part`
-    of their values.
+    guesses by name. A start from which Newton's method finds the only solution is returned unchanged. Newton's method alone
+    solves a loop if the elements of all its unknowns have start values; `with_starts` are the indices of such unknowns in x. If
+    no solution is found, the loops are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the
+    sources at the fraction `part` of their values.
+
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.
     """
     p = parameters(1.0)
     first, failed = Bound(program, p).consistent(t, x, m)
-    loops = [loop for loop in program.loops if not begun.issuperset(loop.states)]
-    states = solutions_of(loops, t, first if begun else x, p, m)
+    loops = [loop for loop in program.loops if not with_starts.issuperset(loop.states)]
+    states = solutions_of(loops, t, first if with_starts else x, p, m)
     if not states:
         if failed is None:
             return x
@@ -356,7 +356,7 @@ def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
     return value
 
 
-def _shown(model: Model, program: Program) -> list[str]:
+def _one_port_variables(model: Model, program: Program) -> list[str]:
     """Return the names of efforts and flows of the one-ports in nonlinear loops, one-ports with a user's formula first."""
     paths = dict.fromkeys(path for loop in program.loops for path in loop.elements if path in model.elements)
     both = ("effort", "flow")
@@ -368,7 +368,7 @@ def _shown(model: Model, program: Program) -> list[str]:
 def _ambiguous(
     model: Model, program: Program, values: Callable[[str], np.ndarray], count: int, guesses: Mapping[str, Any]
 ) -> Problem:
-    differing = [name for name in _shown(model, program) if np.ptp(values(name), axis=0).any()] or list(
+    differing = [name for name in _one_port_variables(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )
     shown, unit = differing[:2], {name: program.layout[name].unit for name in differing}

@@ -67,7 +67,7 @@ from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.specialise import Code
 from bondgraph.tracing.ambiguous_guards import ambiguous_guards
 from bondgraph.tracing.on_tape.values import Untraceable
-from bondgraph.tracing.position_check import foreign_positions
+from bondgraph.tracing.position_check import position_mismatches
 from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 
@@ -197,9 +197,7 @@ def compiled_form(model: Compilable, caller: str, *, progress: bool = True) -> C
 
 
 _WITH_DELAYS = ("simulate", "sweep", "explain")
-"""Functions that take models with delays."""
 _WITH_LIBRARIES = ("simulate", "sweep")
-"""Functions that take blocks with libraries."""
 
 
 def _without_law(model: Model) -> list[Problem]:
@@ -230,7 +228,7 @@ def _routines(
             from bondgraph.schedule.build import schedule_routines
 
             return schedule_routines(system, table)
-        return trace_for_runs(system, lambda traced: raise_if_any(model.name, foreign_positions(traced, model)))
+        return trace_for_runs(system, lambda traced: raise_if_any(model.name, position_mismatches(traced, model)))
     except Unsolvable as error:
         raise ModelError(model.name, [unsolvable(error, system, model)]) from None
     except Untraceable as error:

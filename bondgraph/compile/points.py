@@ -47,7 +47,7 @@ def point_of(
     named = begin if isinstance(begin, Mapping) else {}
     if isinstance(begin, StartValues):
         parameters = {**begin.parameters, **(parameters or {})}
-    start, m = compiled.initial({**named, **(modes or {})}, parameters)
+    start, m, _ = compiled.starting_point({**named, **(modes or {})}, parameters, t)
     if begin is not None and not isinstance(begin, Mapping):
         x = np.asarray(begin, dtype=float)
         if x.shape != start.shape or not np.all(np.isfinite(x)):

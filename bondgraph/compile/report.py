@@ -16,7 +16,6 @@ from screws.errors import plural
 
 
 def sections(model: Model, causality: Causality, system: System) -> dict[str, list[str]]:
-    """Return the lines of the report by the titles of its sections."""
     parts: tuple[tuple[str, Iterable[str]], ...] = (
         ("strokes", _strokes(model, causality)),
         ("storages in derivative causality", _dependent(model, causality)),
@@ -47,7 +46,7 @@ def report(model: Model, causality: Causality, system: System) -> str:
 
 
 def report_cell(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as HTML for a notebook, every section folded under its title."""
+    """Return the report as HTML for a notebook, every section that is not empty folded under its title."""
     parts = sections(model, causality, system).items()
     none = ", ".join(title for title, entries in parts if not entries)
     shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in parts if entries]
@@ -94,7 +93,7 @@ def _constraints(model: Model, system: System) -> Iterator[str]:
         if isinstance(law, (IdealConstraint, IdealSwitch)):
             if isinstance(law, IdealConstraint) and law.released is not None and reasons.get(path) != "constraint":
                 springs = "takes its effort from springs; its flow is the unknown"
-                yield f'{element.kind} "{path}": {springs if path in reasons else "cannot hold its flow, which is commanded"}'
+                yield f'{element.kind} "{path}": {springs if path in reasons else "cannot hold its flow, which a source sets"}'
                 continue
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'

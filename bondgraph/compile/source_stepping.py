@@ -20,7 +20,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import NewtonLoop, Program
 from bondgraph.tracing.singular_messages import domain_of
 
-FIRST_STEP, LEAST_STEP = 0.1, 1e-5
+FIRST_STEP, MIN_STEP = 0.1, 1e-5
 """First and smallest increment of the fraction by which the sources are scaled."""
 
 GROWTH, SHRINKAGE = 2.0, 0.25
@@ -63,7 +63,7 @@ def _continued(
 
     at = solved(0.0, states(1.0)[unknowns])
     part, step, slope = 0.0, FIRST_STEP, np.zeros(len(unknowns))
-    while at is not None and part < 1.0 and step > LEAST_STEP:
+    while at is not None and part < 1.0 and step > MIN_STEP:
         following = min(1.0, part + step)
         ahead = solved(following, at[unknowns] + (following - part) * slope)
         if ahead is None:

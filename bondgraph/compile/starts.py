@@ -38,7 +38,7 @@ MAX_START_MISFIT = 0.05
 
 
 def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
-    """Return the start values (other than zero) of a model's storages in derivative causality, by the name of the state."""
+    """Return the `claimed` start values, other than zero, of storages in derivative causality, by the name of the state."""
     starts = {}
     for path in causality.derivative:
         element = model.elements[path]
@@ -199,7 +199,7 @@ def violated_constraints(
 
 
 def _has_position(law: object) -> TypeGuard[IdealConstraint]:
-    """Return True for a constraint with a user-defined position that becomes active abruptly."""
+    """Return True for a constraint with a user-defined position, without a drift correction, that becomes active abruptly."""
     return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
 
 
@@ -281,7 +281,6 @@ def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarr
 def contradicting_friction(
     model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
 ) -> list[Problem]:
-    """Report dry friction whose start mode contradicts its motion (E214)."""
     problems = []
     for path, slip in sliding.items():
         states = system.modes[f"{path}.mode"][0]

@@ -11,9 +11,9 @@ from bondgraph.devices.device import ON_THE_CPU, Device
 from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
-LEAST_RUNS = 2_000
+MIN_RUNS = 2_000
 """Minimum number of runs for which "auto" uses a GPU; fewer runs do not occupy the whole GPU."""
-MOST_SINGLE_TO_DOUBLE = 4
+MAX_SINGLE_TO_DOUBLE = 4
 """Largest ratio of single to double precision speed of a GPU that "auto" uses; consumer GPUs have a ratio of 64."""
 
 
@@ -42,11 +42,10 @@ def device_of(argument: Any, runs: int) -> Device | None:
         return None
     if argument != AUTO:
         return _device(*_parts(argument))
-    return _suitable() if runs >= LEAST_RUNS else None
+    return _suitable() if runs >= MIN_RUNS else None
 
 
 def check_device(argument: Any) -> None:
-    """Raise `RunError` E286 unless `device=` is a known name or None."""
     if argument is None or argument == AUTO:
         return
     if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:
@@ -56,7 +55,6 @@ def check_device(argument: Any) -> None:
 
 
 def forget(device: Device) -> None:
-    """Forget a GPU that is lost, so that the next run opens it again."""
     with _lock:
         for name in [name for name, opened in _opened.items() if opened is device]:
             del _opened[name]
@@ -84,7 +82,7 @@ def _suitable() -> Device | None:
                 device = _device(kind, number)
             except (ExtraError, RunError):
                 break
-            if device.facts.single_to_double <= MOST_SINGLE_TO_DOUBLE:
+            if device.facts.single_to_double <= MAX_SINGLE_TO_DOUBLE:
                 return device
             number += 1
     return None

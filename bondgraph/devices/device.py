@@ -85,7 +85,7 @@ def out_of_memory(name: str, why: str) -> RunError:
 
 def lost(name: str, why: str) -> RunError:
     cures = (
-        "the same call with a store: it continues from the stored runs",
+        "the same call, which continues from the stored runs if it has a store",
         ON_THE_CPU,
         'device="auto", which continues on the CPU',
     )

@@ -15,8 +15,8 @@ from bondgraph.output.extras import require_package
 
 THREADS = 64
 """Number of threads per block; small, since each thread takes as many registers as it can get."""
-_MOST_KERNELS = 8
-"""Number of kernels that stay loaded, because the driver takes seconds to compile a kernel."""
+_MAX_KERNELS = 8
+"""Maximum number of kernels that stay loaded, because the driver takes seconds to compile a kernel."""
 _OLD = {36, 209, 222, 803, 804}
 """Result codes of a driver or GPU that is too old for a call, a binary or a version of PTX."""
 _MEMORY = {2, 701}
@@ -65,7 +65,7 @@ class NvidiaDevice:
         self._use()
         if (text, entry) in self._kernels:
             return self._kernels[text, entry][1]
-        while len(self._kernels) >= _MOST_KERNELS:
+        while len(self._kernels) >= _MAX_KERNELS:
             self._call("cuModuleUnload", self._kernels.pop(next(iter(self._kernels)))[0])
         module = self._call("cuModuleLoadData", text.encode() + b"\0")
         kernel = self._call("cuModuleGetFunction", module, entry.encode())
@@ -147,8 +147,8 @@ def _no_gpu(title: str, why: str) -> RunError:
 
 
 def _driver() -> Any:
-    require_package("a run on an NVIDIA GPU", "cuda")
-    require_package("a run on an NVIDIA GPU", "cuda.bindings")
+    require_package("a connection to an NVIDIA GPU", "cuda")
+    require_package("a connection to an NVIDIA GPU", "cuda.bindings")
     try:
         from cuda.bindings import driver
     except ImportError as error:

@@ -16,9 +16,7 @@ Signals = Sequence[str] | Mapping[str, str]
 """Paths of signals (a single path may be a string), or a path for each argument of a formula."""
 
 _OWN_ARGUMENTS = ("x", "y", "z")
-"""Names of a formula's own variables in messages."""
 _CONSTANTS = "a number by the name of its coefficient (resistance=2.0), a matrix as the ratio of a TF, points in a signals.table"
-"""Advice if numbers are given instead of a formula."""
 _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -78,7 +76,6 @@ def _argument_names(signals: Signals) -> list[str]:
 
 
 def paths_of(signals: Signals) -> tuple[str, ...]:
-    """Return the paths of signals, in the order in which a formula takes them."""
     return names_of(signals.values() if isinstance(signals, Mapping) else signals, "signals")
 
 

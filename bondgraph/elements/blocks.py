@@ -71,7 +71,6 @@ def Block(
 
 
 def _path(name: str, value: Any) -> str:
-    """Return the path of an input; raise E150 for anything else."""
     if isinstance(value, str):
         return value
     title, cure = f'an input of "{name}" cannot be {value!r}', 'a path alone, such as "time" or "spring.q"'

@@ -38,7 +38,7 @@ def Ce(
     constant : K, 1/mol; None means 1 (unit constants).
     RT : gas constant times temperature, J/mol; None means 1. RT must be the same for all connected species and reactions: a
         number becomes part of the equations, where it cancels; a `Parameter` stays a run-time parameter of this element alone.
-        initial : amount at the start, mol; zero is allowed.
+    initial : amount at the start, mol; zero is allowed.
 
     The stored energy is the free energy G = RT q (ln(K q) - 1).
 

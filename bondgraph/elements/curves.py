@@ -185,8 +185,7 @@ def characteristic_map(
     """Return the map (u, v) -> value through values (n, m) at u = rows (n,) and v = columns (m,), n and m above 1.
 
     Its sections along the rows and columns of `values` are curves of this `kind` (see `curve`); between them the map is bilinear,
-    or cubic with continuous slopes.
-    `outside` is one value for both variables, or one value for each.
+    or bicubic with continuous slopes. `outside` is one value for both variables, or one value for each.
 
     Raises `ModelError` as `curve` does.
     """
@@ -276,8 +275,7 @@ def _pieces(x: np.ndarray, values: np.ndarray, slopes: np.ndarray | None, outsid
 
 
 def _sections(kind: str, y: np.ndarray, values: np.ndarray, outside: str) -> np.ndarray:
-    """Return the coefficients (n, degree + 1, m + 1) of the polynomial pieces that interpolate values (n, m) along their second
-    axis."""
+    """Return the coefficients (n, degree + 1, m + 1) of the pieces of values (n, m) along their second axis."""
     return np.moveaxis(_pieces(y, values.T, _slopes(kind, y, values.T, outside), outside), -1, 0)
 
 

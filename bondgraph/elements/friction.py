@@ -118,11 +118,10 @@ def Friction(
 
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source commands the
-    flow.
+    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source sets the flow.
 
-    Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
-    below the limit is possible, and zero is chosen.
+    Friction then cannot hold the flow. It leaves "stick" as the flow leaves zero; while the flow is zero, any effort below the
+    limit is possible, and zero is chosen.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -183,7 +182,6 @@ def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Auto
 
 
 def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
-    """Return the direction that a flow takes just after it leaves zero."""
     return direction([f + r * _FIRST / alpha1 for f, r in zip(flow, rate, strict=True)], heading)
 
 
@@ -194,7 +192,6 @@ def _stored_specs(dimension: int) -> dict[str, StateSpec]:
 
 
 _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
-"""States, slip effort and transitions."""
 
 
 def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
@@ -280,7 +277,6 @@ def _slows(flow: Any, rate: Any, pace: Any) -> Any:
 
 
 def _gained(flow: Any, rate: Any, alpha1: Any) -> Any:
-    """Return the approximate speed of a motion soon after its start."""
     return length(flow) + length(rate) / alpha1
 
 

@@ -87,7 +87,6 @@ def MGY(
 
 _RATIO = Op("ratio", lambda n: n, "#1")
 _SCALAR = ((1, 1), (None, None))
-"""Dimensions of the two-ports whose ratio is a scalar."""
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -> tuple[int, ...]:

@@ -300,8 +300,8 @@ def C(
     (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
     in addition to `output` or `energy`, saves this iteration.
 
-    Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a keyword of another
-    domain.
+    Raises `ModelError` E110 for no law, or for several that do not belong together as above; E562 for a number without its name;
+    E563 for a keyword of another domain.
     """
     linear = {"capacitance": capacitance, "compliance": compliance, "stiffness": stiffness, "elastance": elastance}
     if ambiguous:
@@ -343,7 +343,7 @@ def I(  # noqa: E743 - the name of the element in the literature
     something else sets the flow (derivative causality), p = `inverse`(f, *parameters, *signals) saves the Newton iteration, as
     for a C.
 
-    Raises `ModelError` E110 unless exactly one is given, E563 for a keyword of another domain.
+    Raises `ModelError` E110 and E563 as for a C.
     """
     linear = {"inertia": inertia, "mass": mass, "inductance": inductance, "inertance": inertance}
     formulas = {

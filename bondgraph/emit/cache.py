@@ -2,13 +2,13 @@
 
 | variable | meaning |
 |---|---|
-| `SCREWBOND_CACHE` | the folder, or `off`; by default `$XDG_CACHE_HOME/screwbond`, else the system's folder for caches |
+| `SCREWBOND_CACHE` | the folder, or `off`; by default `screwbond` in `$XDG_CACHE_HOME` or the system's folder for caches |
 | `SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
 
-Cached code is executed, so it is trusted only if no other user can have written it. A folder that another user owns or can
-write to is not used at all (with one warning). Code is compiled again if its file is damaged, was stored under another key, or
-belongs to or can be written by another user. A read-only folder is skipped. Processes share the cache: files are replaced
-atomically."""
+Cached code is executed, so it is trusted only if no other user can have written it (Windows: not checked). A folder that
+another user owns or can write to is not used at all, and causes a warning. Code is compiled again if its file is damaged, was
+stored under another key, or belongs to or can be written by another user. Nothing is stored in a read-only folder. Processes
+share the cache: files are replaced atomically."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _STALE_AGE = 3600.0
 """Age (s) above which a temporary file must be left over from a process that has ended."""
 _PROCESS_START = time.time()
+_WRITABLE = "other users can write to it"
 _bytes_before_sweep: dict[Path, float] = {}
 """Bytes that this process may still store in a folder before it checks the folder's size again."""
 
 
 def directory() -> Path | None:
-    """Return the folder of the cache, or None if it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -149,7 +149,7 @@ def store(name: str, body: bytes) -> bool:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         return False
-    _make_room(folder, len(body))
+    _limit_size(folder, len(body))
     return True
 
 
@@ -163,14 +163,13 @@ def obstacle() -> str:
     except OSError as error:
         return f"{folder} cannot be written: {error.strerror or error}"
     if opened is None:
-        return f"another user can write to {folder}"
+        return f"another user owns or can write to {folder}"
     os.close(opened[0])
     os.unlink(opened[1])
     return ""
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Return the handle and name of a new temporary file, or None if other users can write to the folder."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
@@ -201,24 +200,25 @@ def _other_writers(status: os.stat_result) -> str:
         return ""
     if status.st_uid != os.geteuid():
         return f"it belongs to user {status.st_uid}, but this process runs as user {os.geteuid()}"
-    return "other users can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    return _WRITABLE if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def _trusted(folder: Path) -> bool:
-    """Return True if no one else can write to the folder; otherwise warn (E397)."""
+    """Return True if no one else can write to the folder; warn (E397) if others can."""
     try:
         reason = _other_writers(os.stat(folder))
     except (OSError, ValueError):
         return False
     if not reason:
         return True
-    cures = (f"chmod go-w {folder}, if you know who wrote there", "another folder in SCREWBOND_CACHE, or SCREWBOND_CACHE=off")
+    cures = [f"chmod go-w {folder}, if you know who wrote there"] if reason == _WRITABLE else []
+    cures.append("another folder in SCREWBOND_CACHE, or SCREWBOND_CACHE=off")
     title = f"the folder of compiled code {folder} is not used"
-    warnings.warn(CacheWarning(Problem("E397", title, (reason,), (), cures)), stacklevel=1)
+    warnings.warn(CacheWarning(Problem("E397", title, (reason,), (), tuple(cures))), stacklevel=1)
     return False
 
 
-def _make_room(folder: Path, stored: int) -> None:
+def _limit_size(folder: Path, stored: int) -> None:
     max_bytes = limit()
     remaining = _bytes_before_sweep.get(folder, 0.0) - stored
     if remaining > 0.0:

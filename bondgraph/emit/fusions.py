@@ -42,7 +42,6 @@ def operation_of(code: int) -> Operation:
 
 
 def fused(program: Listing) -> Listing:
-    """Return a program in which fused operations replace sums and the products that they absorb."""
     steps = program.steps
     uses = Counter([*program.outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
     sums = {

@@ -28,11 +28,11 @@ class Literal(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """Address of a procedure's variable, with space for `room` numbers of kind `holds`."""
+    """Address of a procedure's variable, with space for `length` numbers of kind `holds`."""
 
     name: str
     holds: str
-    room: int = 1
+    length: int = 1
     kind: str = "ptr"
 
 
@@ -70,8 +70,6 @@ class Primitive:
 
 
 class Applied(NamedTuple):
-    """A primitive with its operands, and the name of its result."""
-
     primitive: Primitive
     operands: tuple[Term, ...]
     result: Name | None
@@ -103,8 +101,6 @@ class Fork(NamedTuple):
 
 
 class Return(NamedTuple):
-    """The end of a procedure."""
-
     value: Term | None
 
 

@@ -23,7 +23,7 @@ _LINE = 64
 
 
 class KernelError(ProblemError, ValueError):
-    """Error for a kernel that is called with blocks of the wrong shape or type."""
+    """Error for a kernel that is called with blocks or an output array of the wrong shape or type."""
 
 
 def address_of(array: np.ndarray) -> int:
@@ -41,7 +41,6 @@ _probe = np.zeros(1)
 if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another NumPy
 
     def address_of(array: np.ndarray) -> int:
-        """Return the address of an array's first element."""
         return int(array.ctypes.data)
 
 
@@ -54,9 +53,9 @@ class Kernel:
     sizes, n_out : length of each block, and number of outputs.
     address : address of the machine code `void name(const double *block0, ..., double *out)`, valid as long as this record is
         referenced; None for a routine that is evaluated by interpreting its `steps`.
-    function : this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of arrays `(..., length)`
-        that writes to its last argument, an array `(..., n_out)`.
-    loop : machine code `void (long samples, long stride of each block, blocks, out)`; None for an interpreted routine.
+    function : this code as a ctypes function of addresses; without machine code, a Python function of arrays `(length,)` or
+        `(samples, length)` that writes to its last argument, an array `(n_out,)` or `(samples, n_out)`.
+    loop : machine code `void (int64 samples, int64 stride of each block, blocks, out)`; None for an interpreted routine.
     keep : owner of the machine code.
     steps : `InterpretedSteps` of a Jacobian that is interpreted; None for all other routines.
     """
@@ -84,7 +83,7 @@ class Kernel:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
         `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 for a
-        wrong shape or type.
+        wrong number or shape of blocks, or an unsuitable `out`.
         """
         arrays = self._arrays(blocks)
         if out is None:
@@ -114,11 +113,11 @@ class Kernel:
         return call
 
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the outputs (samples, n_out) at many samples; no Python runs between samples.
+        """Return the outputs (samples, n_out) at many samples; a compiled kernel runs no Python between samples.
 
         Each block is (samples, length), or (length,) if it is the same in all samples; a block of length 1 may also be (samples,)
-        or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 for a wrong
-        shape or type, or different numbers of samples.
+        or a number. `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises
+        `KernelError` E395 for a wrong number or shape of blocks, different numbers of samples, or an unsuitable `out`.
         """
         arrays, samples = self._samples(blocks)
         if out is None:
@@ -177,8 +176,10 @@ class Kernel:
         return addresses
 
     def _misfit(self, what: str) -> KernelError:
-        lengths = ", ".join(map(str, self.sizes))
-        takes = f"it takes {plural(len(self.sizes), 'block')} of lengths {lengths} and gives {plural(self.n_out, 'output')}"
+        count, lengths = len(self.sizes), ", ".join(map(str, self.sizes))
+        takes = (
+            f"it takes {plural(count, 'block')} of length{'s'[: count - 1]} {lengths} and gives {plural(self.n_out, 'output')}"
+        )
         return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', (what, takes)))
 
 
@@ -226,7 +227,7 @@ class LaneKernels:
 class InterpretedKernel(Kernel):
     """Kernel that Python evaluates; machine code calls it through a callback.
 
-    After an exception, such as an interrupt, the outputs are NaN; `check` raises it.
+    If the callback fails, for example by an interrupt, its outputs are NaN, and `check` raises the exception.
     """
 
     steps = loop = keep = None
@@ -253,7 +254,6 @@ class InterpretedKernel(Kernel):
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        """Raise the exception, if any, of an earlier call by machine code."""
         if self._errors:
             error, *_ = self._errors
             self._errors.clear()

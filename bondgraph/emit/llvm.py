@@ -110,8 +110,6 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
 
 
 class _Straight(NamedTuple):
-    """Straight-line program that becomes a separate function."""
-
     name: str
     program: Listing
     blocks: int
@@ -195,7 +193,7 @@ def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
-    """Map the name of a routine to another routine that forms its first part and is almost as long, so that both share code."""
+    """Map the name of a routine to a routine that computes its first outputs and is almost as long, so that both share code."""
     tapes = {r.name: r.reference.tape for r in routines}
     roots = {r.name: [tapes[r.name].scalar(output).index for output in r.outputs] for r in routines}
     beginnings: dict[str, Routine | Alternatives] = {}
@@ -234,8 +232,8 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
     Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many`, which loops over samples. Code
     of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions depend on what else is
-    computed, and a result must be bitwise equal if it is computed alone. The routine that a `SpecialisedRoutine` shares must
-    be among the routines.
+    computed, and a result must be bitwise equal if it is computed alone. The routines must include the `shared` routine of
+    each `SpecialisedRoutine`.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -255,7 +253,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines like `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector for each number. Each lane is bitwise equal to the result of `compile_routines`."""
+    outputs have a vector for each number. Up to `QUICK` steps, each lane is bitwise equal to the result of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
@@ -271,10 +269,10 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
     Parameters
     ----------
-    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function defined without `internal` is
-        exported. The target triple and data layout are set here.
-    symbols : addresses of functions that the code only declares. The C library's mathematical functions, `memcpy`, `memset`,
-        `malloc` and `free` are known. Addresses are not part of the cache's key.
+    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function defined without `internal` or
+        `private` is exported. The target triple and data layout are set here.
+    symbols : addresses of functions that the code only declares; the C library's mathematical functions, `memcpy`, `memset`,
+        `memmove`, `malloc` and `free` are known. Addresses are not part of the cache's key.
     keep : owners of the addresses, which must live as long as the library.
     quick : True to compile without optimisation.
 
@@ -299,8 +297,8 @@ def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = 
 def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
-    """Compile the procedures that `write` and the LLVM IR that `others` return, two functions of a module, unless their code is
-    in the cache; use `passes` = 1 for code that takes a negligible fraction of a run."""
+    """Compile the procedures from `write`, a function of a module, and the LLVM IR from `others`; neither is called if the code
+    is in the cache. Use `passes` = 1 for code that takes a negligible fraction of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class CompileError(ProblemError):
-    """Error for a missing LLVM, or code that LLVM rejects."""
+    """Error of a compilation, such as a missing llvmlite or code that LLVM rejects."""
 
 
 @functools.cache
@@ -76,7 +76,7 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
-    """Return name and features of the processor for a value of `SCREWBOND_PROCESSOR`; cached, as LLVM takes a millisecond."""
+    """Return name and features of the processor; cached, because LLVM takes a millisecond."""
     llvm = binding()
     if chosen == "host":
         features = llvm.get_host_cpu_features()
@@ -91,12 +91,11 @@ def _processor(chosen: str) -> tuple[str, str]:
 
 
 def vector_width() -> int:
-    """Return the number of SIMD lanes of the target processor: the length of its widest vectors, but at least four."""
+    """Return the number of doubles in the widest vectors of the target processor, but at least four."""
     return 8 if "+avx512f" in processor()[1].split(",") else 4
 
 
 def target_machine(level: int) -> Any:
-    """Return a code generator for the target processor at optimisation level 0-3."""
     llvm = binding()
     cpu, features = processor()
     target = llvm.Target.from_default_triple()

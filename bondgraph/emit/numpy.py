@@ -11,7 +11,6 @@ from bondgraph.tape.specialise import Code, SpecialisedRoutine
 
 
 def numpy_kernel(routine: Code) -> Kernel:
-    """Return the routine as a kernel that needs no compiler."""
     execute = interpreter(listing(routine.reference))
 
     def function(*blocks_and_out: np.ndarray) -> None:

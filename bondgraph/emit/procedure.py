@@ -30,8 +30,8 @@ NOTHING = integer(0)
 class Procedure:
     """Function under construction; its arguments map name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` are recorded so far; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
-    is the preferred length of SIMD vectors (0 for LLVM's choice), and `width` the number of lanes of its vector values.
+    `is_cold` marks code that runs too rarely for vectorised loops, `lanes` is the preferred length of SIMD vectors (0 for LLVM's
+    choice), and `width` the number of lanes of its vector values.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
@@ -72,9 +72,8 @@ class Procedure:
     def store(self, pointer: Term, index: Term, value: Term, kind: str) -> None:
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
-    def variable(self, kind: str, room: int = 1) -> Variable:
-        """Return a new variable: the address of space for `room` numbers."""
-        made = Variable(f"l{next(self._numbers)}", kind, room)
+    def variable(self, kind: str, length: int = 1) -> Variable:
+        made = Variable(f"l{next(self._numbers)}", kind, length)
         self.variables.append(made)
         return made
 
@@ -105,7 +104,7 @@ class Procedure:
         """End the block and jump to one of two labels."""
         self._end(Fork(condition, yes, no))
 
-    def give(self, value: Term | None = None) -> None:
+    def return_value(self, value: Term | None = None) -> None:
         self._end(Return(value))
 
 

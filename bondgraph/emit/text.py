@@ -25,7 +25,8 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.routine import Listing
 
-HEAP = 32_768  # doubles: a larger workspace (256 KB) would not fit on a thread's stack
+HEAP = 32_768
+"""Maximum number of doubles in a workspace on the stack (256 KB); a thread's stack may be too small for more."""
 
 _PURE = " nounwind willreturn memory(none)"
 _CALLED = [

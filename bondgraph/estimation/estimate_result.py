@@ -32,8 +32,8 @@ class Experiment:
     ----------
     data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
         or one number for each value.
-    parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here; an estimated
-        start value replaces that in `initial`.
+    parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here, nor by an
+        operating point as `initial`; an estimated start value replaces that in `initial`.
     t_start : start time, s.
     """
 
@@ -100,9 +100,10 @@ def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experim
 
 
 def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """Raise E376 if an experiment sets a parameter that is to be estimated."""
+    """Raise E376 if an experiment, or the operating point from which it starts, sets a parameter that is to be estimated."""
     resolve = compiled.system.resolve
-    fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
+    changes = (compiled.with_start_parameters(t.experiment.initial, t.experiment.parameters) for t in trials)
+    fixed = {resolve(name) for names in changes for name in names}
     if both := [name for name in unknown if resolve(name) in fixed]:
         why = "an estimated number is the same in all experiments"
         raise _unfit(compiled, f'"{both[0]}" is estimated, but an experiment sets it', why)

@@ -1,4 +1,4 @@
-"""Export of a compiled model as a document, LaTeX equations, SymPy expressions, state equations and source code."""
+"""Export of a compiled model as a document, LaTeX or SymPy equations, source code, an FMU or a page that simulates."""
 
 from bondgraph.export.code.c import CSource, c_source
 from bondgraph.export.code.casadi import to_casadi

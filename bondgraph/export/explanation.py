@@ -41,7 +41,7 @@ class Reason:
     source: str = ""
     """Source of the equation in the literature; "" if there is none."""
     now: str = ""
-    """Value with its unit at the chosen time of a run; "" without a run, and for parameters and matrices."""
+    """Value with its unit at the chosen time of a run; "" without a run, and for parameters, modes and matrices."""
 
 
 @short_repr
@@ -82,13 +82,14 @@ def explain(
     name : name of a value, as in a result: a state, a signal, the effort or flow of an element.
     depth : maximum number of steps to follow; None for all.
     through : also follow the rates of states that occur on the way.
-    at : a run and a time (s), to show the values there except constants and matrices; a vector as one magnitude for each unit.
+    at : a run and a time (s), to show the values there except parameters, modes and matrices; a vector as one magnitude for each
+        unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.
 
     Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time outside the run, or for the run
-    of another model.
+    of a model with other quantities.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
@@ -128,7 +129,7 @@ def _need_run_of(compiled: Compiled, result: Result) -> None:
 
 
 def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
-    """Return the causes, with values at a time (s) for saved quantities that change during a run, except matrices."""
+    """Return the causes, with the values at a time (s) of saved states and outputs, except matrices."""
     check_instant(result, at)
     layout = result.program.layout
     changing = {

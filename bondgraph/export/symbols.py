@@ -23,7 +23,8 @@ _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 
 
 def value_latex(system: System, name: str) -> str:
-    """Return LaTeX of a value: its symbol, with the path of its owner as a subscript if it is not unique."""
+    """Return LaTeX of a value: its symbol, with the owner's path as a subscript if other values have the same symbol, or else a
+    letter from its name with this subscript."""
     name = name.removesuffix(":computed")  # the value that a torn statement of an algebraic loop computes
     value = system.values.get(name)
     if name == "time":
@@ -67,5 +68,4 @@ def _with_owner(symbol: str, name: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return plain text for use in LaTeX mathematics."""
     return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

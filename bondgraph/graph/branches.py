@@ -14,7 +14,6 @@ from bondgraph.model.element import Element, PortRef
 from bondgraph.model.laws import Junction, Source
 
 Node = Element | PortRef | Draft
-"""End of a bond."""
 
 
 class Arrow(NamedTuple):
@@ -30,9 +29,9 @@ def branch(
     """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names in `taken` are
     not used.
 
-    A single part with two ports conducts from `start` to `stop`. Between 0-junctions the flow of other parts passes through a
-    1-junction. Between 1-junctions it is the flow of `stop` minus the flow of `start`. A source raises the effort or flow of
-    `stop`.
+    A single part with two ports conducts from `start` to `stop` if neither is ground. Between 0-junctions the flow of other parts
+    passes through a 1-junction. Between 1-junctions it is the flow of `stop` minus the flow of `start`. A source raises the
+    effort or flow of `stop`.
 
     Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
     """

@@ -14,7 +14,7 @@ from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal, unknown_name
 from bondgraph.graph.branches import Node, branch, joined, junction_name
-from bondgraph.graph.changes import cut, remove_part, replace_part
+from bondgraph.graph.changes import remove_bond, remove_part, replace_part
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import described_part, described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of, need_text
@@ -67,7 +67,6 @@ class Graph(Draft):
         return f'{type(self).__name__}("{self.name}", {plural(len(self.parts), "part")})'
 
     def __str__(self) -> str:
-        """Return the repr and a line for each element, up to `MAX_SHOWN`, with parameters, units and domain."""
         parts = list(described_parts(self))
         more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
         return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
@@ -149,7 +148,9 @@ class Graph(Draft):
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
         Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus the velocity of
         `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`. A
-        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, nodes of any type.
+        single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, which may be of any
+        type, but not ground.
+
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -223,7 +224,7 @@ class Graph(Draft):
         Raises `ModelError` E100 for anything but parts and ports, E138 if they have no bond, or several.
         """
         self._need_parts(*(end for end in (tail, head) if not isinstance(end, str)))
-        raise_if_any(self.name, cut(self, tail, head))
+        raise_if_any(self.name, remove_bond(self, tail, head))
         return self
 
     def replace(self, name: str, part: Element | Graph) -> Graph:
@@ -298,7 +299,7 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from other start values with a function of floats, before every run."""
+        """Compute start values with a function of other start values and parameters, which are floats or arrays."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 
@@ -324,7 +325,6 @@ class Graph(Draft):
         return self
 
     def _check_unique(self, what: str, name: str, existing: Mapping[str, Any]) -> None:
-        """Record the problem E101 if the name is taken."""
         if name in existing:
             first = existing[name].place if isinstance(existing[name], Automaton) else None
             title = f'"{self.name}" has two {_PLURALS[what]} called "{name}"'
@@ -412,7 +412,6 @@ def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
 
 
 def _nested(graph: Graph) -> Iterator[Graph]:
-    """Yield a graph and all graphs nested in it, at any depth."""
     waiting = [graph]
     while waiting:
         yield (inner := waiting.pop())
@@ -420,7 +419,7 @@ def _nested(graph: Graph) -> Iterator[Graph]:
 
 
 def _own_port(graph: Graph, name: str) -> ModelError:
-    title = f'"{graph.name}" cannot connect its own port "{name}": `port` serves the graph around it'
+    title = f'"{graph.name}" cannot connect its own port "{name}": only the enclosing graph can'
     cure = f'graph["{name}"], the part of this name' if name in graph else "the element behind the port"
     return refusal("E114", title, cure, about=graph.name)
 
@@ -452,5 +451,4 @@ def _no_part(part: object, graph: Graph) -> ModelError:
 
 
 def subgraphs(graph: Graph) -> Mapping[str, Graph]:
-    """Return the graphs directly inside a graph."""
     return {name: part for name, part in graph.parts.items() if isinstance(part, Graph)}

@@ -16,7 +16,6 @@ Contents = Element | Draft
 
 
 def replace_part(graph: Draft, name: str, part: Contents) -> list[Problem]:
-    """Replace the part `name` of a graph by `part`; return the problems that prevent this, if any."""
     old = graph.parts.get(name)
     if old is None:
         return [_unknown(graph, name, "replace")]
@@ -37,8 +36,6 @@ def replace_part(graph: Draft, name: str, part: Contents) -> list[Problem]:
 
 
 def remove_part(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
-    """Remove the part `name` (which must be `part`, if given) and all its connections from a graph; return the problems that
-    prevent this, if any."""
     old = graph.parts.get(name)
     if old is None:
         return [_unknown(graph, name, "remove")]
@@ -52,8 +49,7 @@ def remove_part(graph: Draft, name: str, part: Contents | None = None) -> list[P
     return []
 
 
-def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
-    """Remove the only bond between two parts or ports (or names of parts); return the problems that prevent this, if any."""
+def remove_bond(graph: Draft, tail: Any, head: Any) -> list[Problem]:
     ends = []
     for end in (tail, head):
         part: Any = graph.parts.get(end) if isinstance(end, str) else end.owner if isinstance(end, PortRef) else end

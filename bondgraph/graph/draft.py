@@ -18,8 +18,6 @@ from bondgraph.output.short_repr import short_repr
 
 @short_repr
 class Link(NamedTuple):
-    """Bond between unresolved ends, as the user connected them."""
-
     tail: PortRef
     head: PortRef
     place: Place | None
@@ -65,7 +63,6 @@ class Draft(Unpicklable):
 
 
 def own_automata(graph: Draft) -> dict[str, Automaton]:
-    """Return the automata added to a graph and the automata of its elements."""
     of_elements = {
         part.automaton.name: replace(part.automaton, place=part.place)
         for part in graph.parts.values()

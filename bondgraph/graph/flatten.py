@@ -1,7 +1,4 @@
-"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it.
-
-Names become paths and signal references become full names; `joining` creates the bonds.
-"""
+"""Flattening of a `Graph` with its nested graphs into one `Model`, or the problems that prevent it."""
 
 from __future__ import annotations
 
@@ -62,7 +59,6 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 
 
 def described_parts(graph: Draft) -> Iterator[str]:
-    """Yield a line for each element of a graph, with the domains and units that its bonds imply."""
     model, _ = flatten(graph)
     for path in model.elements:
         yield _described(model, path)

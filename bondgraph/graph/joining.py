@@ -22,7 +22,6 @@ from bondgraph.model.model import Bond, End
 HEAT_FROM_POWER = (
     'the port "heat" of an R, friction or switch with heat=True, which turns power into heat: R("r", 5.0, heat=True).port("heat")'
 )
-"""Advice for a connection of a power bond with a pseudo-bond."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,6 @@ def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | 
 
 
 def heat_ports(scopes: Sequence[Scope]) -> dict[str, Element]:
-    """Return the heat ports that bonds end at, by their paths in the flat model."""
     ends = (_resolved(scope, end) for scope in scopes for link in scope.graph.links for end in (link.tail, link.head))
     return {
         heat_path(path): heat_port(path, owner)
@@ -177,8 +175,8 @@ def _holds(graph: Draft, part: Element | Draft) -> bool:
 def _propagated(
     attribute: str, code: str, drafts: list[_BondDraft], flat: dict[str, Element], problems: list[Problem]
 ) -> dict[int, Any]:
-    """Propagate one attribute, given at an end or carried through junctions (and 1:n elements), to all bonds; return it by the
-    index of the bond."""
+    """Propagate one attribute from the ends that declare it through junctions (and a dimension through two-ports with a scalar
+    ratio); return it by the index of the bond."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[object, str]] = set()

@@ -64,11 +64,11 @@ def _of_constraint(path: str, element: Element, law: laws.IdealConstraint) -> di
 def _arguments(*fields: str, first: Names = ()) -> LawArguments:
     """Return a function that gives the arguments of `fields`: the element's variables `first`, then parameters and signals."""
 
-    def role(path: str, element: Element, law: laws.Law) -> dict[str, Names]:
+    def arguments(path: str, element: Element, law: laws.Law) -> dict[str, Names]:
         first_arguments = tuple(f"{path}.{name}" for name in first)
         return dict.fromkeys(fields, (*first_arguments, *law_arguments(path, element)))
 
-    return role
+    return arguments
 
 
 def _resistor(path: str, element: Element, law: laws.Resistor) -> dict[str, Names]:
@@ -111,7 +111,6 @@ def action_arguments(path: str, element: Element) -> dict[str, Names]:
 
 
 def mechanics_arguments(path: str, element: Element) -> dict[str, Names]:
-    """Return the arguments of the formulas of a mechanism; if its bond has dimension 1, its vectors are arrays with one entry."""
     q, v, arguments = f"{path}.q", f"{path}.v", law_arguments(path, element)
     first_arguments: dict[str, Names] = {"inertia": (q,), "kinetic": (q, v), "potential": (q,), "bias": (q, v)}
     first_arguments["solution"] = (q, v, f"{path}.effort")
@@ -165,7 +164,7 @@ def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[
             return None
         shape = value.shape
         if isinstance(record, Mechanics) and not record.scalar and index < VECTOR_ARGUMENTS[name]:
-            shape = shape or (1,)
+            shape = shape or (1,)  # one coordinate is an array with one entry
         shapes.append(shape)
     return shapes
 
@@ -175,7 +174,7 @@ def result_count(record: Any) -> int:
 
 
 MAX_DIMENSION = 1000
-"""Largest dimension of a bond."""
+"""Maximum dimension of a bond in a file."""
 PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Storage: 1,
     laws.InertialField: 1,
@@ -336,7 +335,6 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have the number of arguments and results that their field requires."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path

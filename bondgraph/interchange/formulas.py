@@ -45,8 +45,6 @@ class InvalidFormula(ValueError):
 
 @dataclass(frozen=True)
 class RecordedFormula:
-    """Recorded formula for arguments of these shapes."""
-
     arguments: tuple[Shape, ...]
     constants: tuple[float | int, ...]
     steps: tuple[Step, ...]
@@ -104,7 +102,6 @@ def shape_from_json(content: Any) -> Shape:
 
 
 def formula_from_json(content: Any) -> RecordedFormula:
-    """Return the formula from its JSON; raise `InvalidFormula` if it is invalid."""
     if not isinstance(content, dict) or set(content) != {"arguments", "constants", "steps", "results"}:
         raise InvalidFormula('it needs "arguments", "constants", "steps" and "results", and nothing else')
     arguments = tuple(map(shape_from_json, _checked_list(content["arguments"])))

@@ -1,6 +1,6 @@
 """Reading of model files: build the `Model` from allow-listed records and recorded formulas, or raise a coded error.
 
-Nothing in a file is executed, imported or looked up elsewhere: kinds of records and steps are keys of two tables.
+Nothing in a file is executed, imported or looked up elsewhere: kinds of records and steps are keys of fixed tables.
 """
 
 from __future__ import annotations

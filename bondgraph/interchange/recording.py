@@ -1,8 +1,8 @@
 """Recording of formulas: run a function on recorded scalars, keep each operation as a step, and replay the steps on any
 scalars.
 
-Nothing is simplified: replayed on any scalars, the steps repeat the formula operation by operation, so that everything derived
-from them, above all code, is bit-identical.
+Equal operations become one step, and nothing else is simplified: replayed on any scalars, the steps compute the same values, so
+that everything derived from them, above all code, is bit-identical.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class RecordedScalar:
 
 
 def record_formula(function: Callable[..., Any], shapes: Sequence[Shape], results: int = 1) -> RecordedFormula:
-    """Record a function of arrays for arguments of these shapes; several results are returned as a sequence.
+    """Record a function of arrays for arguments of these shapes; a function with several `results` returns them as a sequence.
 
     Raises `TraceError` if the function cannot be recorded, and any error of the function itself.
     """
@@ -196,9 +196,9 @@ Values = list[Any]
 
 
 class Replay:
-    """Function of arrays with the recorded shapes.
+    """Function of arrays with the recorded shapes, or of numbers that stand for arrays with equal entries.
 
-    Raises `ValueError` for other shapes; a number is accepted for an array of equal entries.
+    Raises `ValueError` for other shapes.
     """
 
     __name__ = "recorded formula"

@@ -100,7 +100,6 @@ def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
 
 
 def word_of(record: type, name: str) -> str:
-    """Return the key for a field of a record in a file."""
     return WORDS.get((record, name), name)
 
 

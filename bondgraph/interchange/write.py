@@ -151,13 +151,11 @@ class Encoder:
         return key
 
     def unknown_record(self, value: Any) -> ModelError:
-        """Return E350 for a record that a file cannot hold."""
         kind = type(value).__name__
         why = f"it contains a {kind}, but a file can store only records of the language"
         return self.error(why, "one of the package's elements with formulas that do the same")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:
-        """Return E350 for a formula that cannot be recorded."""
         message = str(error) if isinstance(error, InvalidFormula) else f"{type(error).__name__}: {error}"
         why = f"its formula {name} cannot be written as steps: {message}"
         return self.error(why, "a formula with functions from screws.scalars, without branches on values")
@@ -260,7 +258,6 @@ def with_fixed_starts(model: Model, system: System) -> Model:
 
 
 def with_start(element: Element, values: Mapping[str, np.ndarray]) -> Element:
-    """Return an element with new start values of states, by local name."""
     law = element.law
 
     def restarted(name: str, spec: laws.StateSpec) -> laws.StateSpec:

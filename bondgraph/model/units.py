@@ -65,11 +65,6 @@ def joined(units: Sequence[str]) -> str:
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
-def is_pose(unit: str, count: int) -> bool:
-    """Return True for the unit of a pose: seven components of two units, a quaternion before a position."""
-    return (len(parts(unit)), count) == (2, 7)
-
-
 def _common(over: list[str], under: list[str], entries: np.ndarray) -> str:
     """Return the common unit of all nonzero entries, if there is one."""
     count, width = entries.shape if entries.ndim == 2 else (1, entries.size)

@@ -12,7 +12,7 @@ import numpy as np
 from screws.errors import plural
 
 MAX_ROWS = 24
-"""Maximum number of table rows and list lines; the number of omitted entries is stated."""
+"""Number of table rows or list lines before the line "and ... more", which replaces at least two."""
 MAX_LATEX_LENGTH = 12_000
 """Maximum number of characters of LaTeX that a notebook typesets."""
 _CODE_LINES = 60
@@ -38,12 +38,10 @@ class Typeset:
 
 
 def cell(*blocks: str) -> str:
-    """Return blocks, one below another, as one cell."""
     return f'<div class="screwbond">{"".join(blocks)}</div>'
 
 
 def line(title: str, text: str = "") -> str:
-    """Return a title in bold, followed by text."""
     return f"<p><b>{escape(title)}</b>{': ' if text else ''}{escape(text)}</p>"
 
 
@@ -70,14 +68,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None 
 
 
 def code(text: str, limit: int | None = _CODE_LINES) -> str:
-    """Return the first lines of text, unformatted."""
     lines = text.rstrip("\n").split("\n")
     shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} more lines"]
     return f'<pre style="overflow-x:auto">{escape(chr(10).join(shown))}</pre>'
 
 
 def files(name: str, texts: Mapping[str, str]) -> str:
-    """Return the first lines of each file, after its name."""
     limit = max(_CODE_LINES // len(texts), 8)
     shown = (collapsible(f"{file} ({plural(text.count(chr(10)), 'line')})", code(text, limit)) for file, text in texts.items())
     return cell(line(name, "write(folder) writes the files"), *shown)

@@ -103,7 +103,6 @@ class _Discard(Exception): ...
 
 
 def write_error(path: Path, why: str) -> FileError:
-    """Return E414 for a file."""
     return FileError(Problem("E414", f"cannot write {printable_path(path)}", (why,), (), ("another path",)))
 
 
@@ -142,7 +141,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def delete_abandoned(parent: Path) -> None:
-    """Delete unfinished folders whose processes have ended."""
+    """Delete unfinished folders whose processes have ended; without file locks, those older than a day."""
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{UNFINISHED}*"):
             if folder.is_symlink() or not folder.is_dir():
@@ -232,10 +231,9 @@ def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: It
 
 @contextlib.contextmanager
 def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
-    """Yield a temporary folder of the same name; at the end of the block it replaces the folder at `path`, if that contains a
-    file named `mark` (other folders are left alone).
+    """Yield a temporary path of the same name, where the block creates a folder; then this replaces the folder at `path`.
 
-    Raises `FileError` (E414) if it cannot be written.
+    Raises `FileError` (E414) if `path` exists without a file named `mark` in it, or cannot be written.
     """
     target = Path(path)
     try:

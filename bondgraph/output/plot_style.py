@@ -26,14 +26,11 @@ TINTS = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
 DANGER = "#fdf0ef"
 """Background of unstable regions."""
 CYCLE = ("#1e3a8a", "#c2410c", "#14a3a8", "#937ee6", "#b28262", "#5c2410")
-"""Colours of curves, in order."""
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
-"""Dash patterns of solid, dashed and dotted lines."""
 
 SMALL = 8.5
 """Font size of legends and of notes inside a panel, points."""
 TITLE = 12.5
-"""Font size of the title of a picture, points."""
 FLAT = 1e-6
 """Relative range below which a curve is flat: only its last digits vary."""
 
@@ -73,7 +70,9 @@ SHEET: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with Matplotlib in this style inside the block; restore the settings afterwards. Needs Matplotlib (else E416)."""
+    """Draw with Matplotlib in this style inside the block; afterwards restore all settings except the interactive mode. Raises
+    E416 without Matplotlib."""
+
     require_package("plots", "matplotlib")
     import matplotlib
 

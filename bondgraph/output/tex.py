@@ -51,7 +51,8 @@ def array_latex(value: Any, digits: int) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Escape every character that LaTeX reads as a command; write characters other than Latin and Greek as their code points."""
+    """Escape every character that LaTeX reads as a command. Write characters other than Latin and Greek as Latin letters if their
+    names allow it, else as their code points."""
     return "".join(_SPECIAL.get(character) or (character if character.isascii() else _non_ascii(character)) for character in text)
 
 

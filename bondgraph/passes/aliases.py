@@ -14,8 +14,8 @@ Names = dict[str, str]
 def remove_aliases(system: System) -> System:
     """Merge the names of equal values.
 
-    The name to keep is fixed from outside (a state, parameter or mode), or else has a symbol, or else is the name that a user
-    would write: short, without the colon that marks a bond's variable.
+    The name to keep is fixed from outside (time, a state, parameter or mode), or else has a symbol, or else is the name that a
+    user would write: short, without the colon of a bond's variable or the prime of a rate.
     """
     roots = _merge(system)
     negatives = _negatives(system, roots)

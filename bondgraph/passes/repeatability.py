@@ -32,7 +32,7 @@ _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _SAMPLES, _RTOL = 16, 1e-9
 """Number of random arguments at which two traces are compared, and the relative difference that counts as rounding error."""
 _TICK = 3_000
-"""Time between the two traces, ns: Python's clocks have a resolution of 1 us or better."""
+"""Minimum time between the two traces, ns, so that a clock that the formula reads has changed."""
 
 
 def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
@@ -144,7 +144,7 @@ def _is_users_code(file: str) -> bool:
 
 
 def is_users(function: Callable[..., Any]) -> bool:
-    """Return True if a function, or a function in its closure, is not from this project's packages."""
+    """Return True if a function, or a function in its closure, is neither from this project's packages nor from NumPy."""
     pending, seen = [function], set[int]()
     while pending:
         each = pending.pop()

@@ -1,6 +1,6 @@
 """Shape inference: find the shape of every value of a system, and report mismatches with the user's names.
 
-All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
+All formulas run on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
 """
 

@@ -43,9 +43,9 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), or one row if none varies; None if each run must read its own: for
-    other values than finite scalars, and for a varied lower limit of a varied parameter.
+    """Return parameters of the kernels, (runs, parameters), or one row if none varies.
 
+    Returns None if each run must read its parameters: if a value is not a finite scalar, or a parameter and its lower limit vary.
     Valid ranges are intervals, so only the smallest and largest values are checked. Raises `ModelError` as `Compiled.parameters`
     does.
     """
@@ -78,8 +78,8 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
     """Return states (runs, n), or (1, n) if nothing varies, and modes (1, modes).
 
-    Returns None if each run must find its own start: if states follow from other states, parameters or motion, or if a name or
-    value is not that of an independent state.
+    Returns None if each run must find its own start: if states or modes follow from other states, parameters or motion, or if a
+    name or value is not that of an independent state.
     """
     model, system = compiled.model, compiled.system
     if (
@@ -169,8 +169,6 @@ class PreparedRun:
         return x, p, m
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
-        """Raise E214 if the modes of switches are inconsistent at the start, E218 if the positions violate the constraints, or
-        E455 if the velocities do."""
         compiled, program = self.compiled, self.compiled.program
         model, system = compiled.model, compiled.system
         raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
@@ -221,8 +219,9 @@ class PreparedRun:
             return p, *start
         changes, begins = ([{key: values[k] for key, values in each.items()} for k in range(runs)] for each in (varied, starts))
         if start is None:
-            alone = [compiled.initial(begin, change) for change, begin in zip(changes, begins, strict=True)]
-            start = np.array([x for x, _ in alone]), np.array([m for _, m in alone])
+            t, pairs = self.program.settings.t_start, zip(changes, begins, strict=True)
+            alone = [compiled.starting_point(begin, change, t) for change, begin in pairs]
+            start = np.array([x for x, _, _ in alone]), np.array([m for _, m, _ in alone])
         return (np.array([compiled.parameters(change) for change in changes]) if p is None else p), *start
 
     def prechecked_starts(
@@ -258,10 +257,10 @@ class PreparedRun:
         """Run an ensemble from arrays, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
         device : "cuda" or "cuda:1" selects a GPU; None selects the CPU; "auto" selects a GPU with fast double precision for 2,000
-        runs or more if it supports them, and otherwise, or if the GPU is lost, the CPU. The results do not depend on the device.
+        runs or more that can use it, and otherwise, or if the GPU is lost, the CPU. The results do not depend on the device.
         Runs that a GPU cannot check are handed back to the CPU.
 
-        Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
+        Raises `RunError` E283 to E294, or `CompileError` E282 or E285, for a GPU; `ExtraError` E416 without the package for it.
         """
         gpu = None
         if device is not None:
@@ -303,7 +302,6 @@ def run_once(
 
 
 def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs, or return the cached runs with the same settings."""
     program = compiled.program
     small = program.states + program.parameters <= _MAX_CACHED
     key = setting_key(t_end, kept, settings) if small else None

@@ -101,7 +101,6 @@ class RoutineSchedules:
 
 @functools.cache
 def _masked(source: float) -> Op:
-    """Return the operation that returns a guard if its automaton is in state `source`, else -1."""
     return Op("guard", lambda mode, guard: where(equal(mode, source), guard, -1.0))
 
 
@@ -160,7 +159,7 @@ def schedule_routines(
     def schedule_unprepared(plan: Plan) -> Schedule:
         """Schedule a plan, including the calls on parameters that `prepare` does not contain."""
         locations.update({value: book.locations[value] for value in book.numbers.values()})
-        on_parameters = cache.preparing(plan.calls, locations)
+        on_parameters = cache.parameter_calls(plan.calls, locations)
         return schedule(replace(plan, calls=(*on_parameters, *plan.calls)), book, blocks, locations)
 
     def build(name: str, values: Sequence[int]) -> Schedule:
@@ -221,15 +220,14 @@ UNOPTIMISED = ("outputs",)
 
 
 def select_in_loops(routines: RoutineSchedules, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
-    """Return a kernel of the outputs with these indices, and the positions of these outputs in its results."""
     with paused_collection():
         selection, positions = routines.select(indices)
         return kernel_in_loops(selection, machine_code), positions
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile, without optimisation, a large routine that a run calls a few times: it runs half as fast, but compiles in a
-    fortieth of the time."""
+    """Return a kernel of a large routine that a run calls a few times; without optimisation, machine code runs half as fast, but
+    compiles in a fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

@@ -17,7 +17,6 @@ INPUT_BLOCKS = ("t", "x", "p", "m")
 """Input blocks of every routine; results lie in `out`, intermediate values in the workspace `w`."""
 
 NUMBERS = "c"
-"""Name of a routine's block of constants."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +28,6 @@ class Kind:
 
 
 class Call(NamedTuple):
-    """Call of a kernel: its kind, the values that it reads and the values that it computes."""
-
     kind: Kind
     ins: tuple[int, ...]
     outs: tuple[int, ...]

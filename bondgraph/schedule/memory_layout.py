@@ -225,7 +225,6 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Give every value without an address a place in the workspace, and return the workspace's length."""
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
         for call in batch.calls:
@@ -238,17 +237,17 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
             if column[0] in address:
                 continue
             size = sizes[column[0]]
-            room = size * len(column)
-            if free.get(room):
-                start = free[room].pop()
+            extent = size * len(column)
+            if free.get(extent):
+                start = free[extent].pop()
             else:
                 start = length
-                length += room
+                length += extent
             address.update(zip(column, itertools.count(start, size), strict=False))
             end = max([last.get(value, number) for value in column], default=number)
-            released.setdefault(end, []).append((room, start))
-        for room, start in released.pop(number, ()):
-            free.setdefault(room, []).append(start)
+            released.setdefault(end, []).append((extent, start))
+        for extent, start in released.pop(number, ()):
+            free.setdefault(extent, []).append(start)
     return length
 
 

@@ -205,7 +205,6 @@ class KernelCache:
         return self.table.book
 
     def merged(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups, in which one kernel replaces kernels that differ only in constants."""
         self.shared.update(merge_kernels(group.traced for group in groups if group.traced not in self.shared))
         result = []
         for group in groups:
@@ -226,7 +225,7 @@ class KernelCache:
             self.makers.update(dict.fromkeys(call.outs, call))
         return call.outs
 
-    def preparing(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
+    def parameter_calls(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
         """Return the calls on parameters that the given calls need for values that are not `available`, in order of
         evaluation."""
         needed: dict[int, Call] = {}
@@ -242,8 +241,6 @@ class KernelCache:
 
 @dataclass(frozen=True, eq=False)
 class GroupedValues:
-    """Groups that compute a row of values, and the calls of their kernels."""
-
     groups: tuple[Group, ...]
     calls: tuple[Call, ...]
     results: dict[int, int]

@@ -93,7 +93,8 @@ def table(
     `values` of a linear table with constant extrapolation (`outside="hold"`) are a run-time parameter; points, and the values of
     other tables, belong to the equations.
 
-    Raises `ModelError` E146 for points that are not finite and ascending, E147 for different lengths, and the errors of `curve`.
+    Raises `ModelError` E146 for points that are not finite and ascending, E147 unless both are lists of the same length, at
+    least 2, and the errors of `curve`.
     """
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
@@ -148,7 +149,6 @@ _UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {
 
 
 def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
-    """Return a block whose input is the time; its parameters are times, or have the unit of the result."""
     unit = shown.get("unit", "")
     units = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
     return static_block(name, op, ["time"], parameters_of(values, units), breaks, **shown)

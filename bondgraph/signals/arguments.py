@@ -38,7 +38,7 @@ def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any])
     """Raise `ModelError` E140 unless there is a list of inputs."""
     if isinstance(inputs, str) or not inputs:
         title, why = f'{kind} "{name}" needs a list of inputs', f"given: {inputs!r}" if inputs else "given: none"
-        raise refusal("E140", title, "paths of signals, one or more", about=name, why=why)
+        raise refusal("E140", title, "a list of one or more paths of signals", about=name, why=why)
 
 
 def numbers_of(value: Any) -> np.ndarray | None:
@@ -56,8 +56,8 @@ def shape_message(numbers: np.ndarray | None) -> str:
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid); the checks report anything but
-    numbers."""
+    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid). A value that is not a number is
+    returned unchanged, since the checks report it."""
     if dimension is not None and not (isinstance(dimension, int) and dimension > 0):
         raise refused("dimension", dimension, "a whole number from 1", "dimension=3")
     start = numbers_of(initial)
@@ -98,7 +98,6 @@ def coefficients(name: str, which: str, value: Any) -> np.ndarray:
 
 
 def in_seconds(**times: Any) -> dict[str, Parameter]:
-    """Return parameters that are times, s."""
     return parameters_of(times, dict.fromkeys(times, "s"))
 
 
@@ -127,14 +126,12 @@ def inputs_of(paths: Sequence[str]) -> dict[str, str]:
 
 
 def result_of(unit: str = "", symbol: str = "") -> dict[str, Any]:
-    """Return the arguments of a `Block` for its result."""
     return {"units": {"y": unit}, "symbols": {"y": symbol}}
 
 
 def static_block(
     name: str, op: Op, inputs: Sequence[str], parameters: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]
 ) -> Element:
-    """Return a block without states, y = op(inputs, parameters)."""
     local = inputs_of(inputs)
     equations = [("y", op, [*local, *parameters])]
     return Block(name, equations, inputs=local, parameters=parameters, breaks=breaks, **result_of(**shown))
@@ -188,8 +185,7 @@ class BlockBuilder:
 
         Parameters
         ----------
-        spec : specification of the state and of the previous value; this value and the count of ticks since the last difference
-            are also states.
+        spec : specification of the state; the previous value and the count of ticks are also states.
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """

@@ -160,7 +160,7 @@ def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Un
     """
     numbers = None if isinstance(time, str) else numbers_of(time)
     if isinstance(time, str) or (numbers is not None and numbers.shape):
-        why = f"given: {time!r}; a delay that changes in a run is not supported"
+        why = f"given: {time!r}; a delay that changes during a run is not supported"
         raise refusal("E184", f'delay "{name}" needs a number as its time', "time=0.1", about=name, why=why)
     need_positive("delay", name, time=time)
     if callable(initial) and (why := signature_mismatch(initial, 0.0)):

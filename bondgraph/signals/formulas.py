@@ -30,8 +30,8 @@ def _quintic(t: Any, start: Any, duration: Any, before: Any, after: Any) -> Any:
 
 
 def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
-    back = sum(den[len(x) - k] * x[k] for k in range(len(x)))
-    return array([*x[1:], (u - back) / den[0]])
+    feedback = sum(den[len(x) - k] * x[k] for k in range(len(x)))
+    return array([*x[1:], (u - feedback) / den[0]])
 
 
 def _canonical_result(derivatives: Any, num: Any) -> Any:
@@ -68,7 +68,6 @@ def _stacked(first: int, count: int) -> str:
 @cache
 def product(count: int) -> Op:
     """Return (u1, u2 ...) -> u1 u2 ..."""
-
     return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 
@@ -111,7 +110,7 @@ BACK_CALCULATION = Op(
     lambda e, v, y, ki, time: e + where(equal(ki, 0.0), 0.0, (y - v) / (where(equal(ki, 0.0), 1.0, ki) * time)),
     r"#1 + \tfrac{#3 - #2}{#4\,#5}",
 )
-"""(e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; without ki there is nothing to track."""
+"""(e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; the rate is e if ki is zero."""
 RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
 CANONICAL_RATE = Op(
     "canonical rate",
@@ -266,12 +265,13 @@ MET = Op("met", _value_at_meeting, "#1")
 EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the count is
-the number of ticks since the last difference, -1 before the first tick."""
+-1 before the first tick, and 0 if the next tick takes a difference."""
 
 
 @cache
 def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
-    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is kd's sign, or 0."""
+    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is the sign of kd slope in
+    y, or 0 without kd."""
 
     def formula(e: Any, period: Any, kp: Any, *arguments: Any) -> Any:
         values = iter(arguments)
@@ -314,8 +314,7 @@ def _draw(generator: Any) -> tuple[Any, Any]:
 
 
 def _seeded(generator: Any, seed: Any) -> Any:
-    """Return the generator; its states are zero before the first tick, and are then replaced by the states that the seed
-    gives."""
+    """Return the generator or, before the first tick, when its states are zero, the states that the seed gives."""
     fresh = array([seed + 1.0, seed + 1.0])
     for _ in range(SEEDING_STEPS):  # exchanged, so that no stream is a multiple of another
         fresh = array([maximum(state, 1.0) for state in _advanced(fresh)[::-1]])

@@ -95,8 +95,8 @@ def state_space(
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
     passes through it. `A` alone may be a system object from python-control, SciPy or `linearise`.
 
-    Raises `ModelError` E142 unless the period is positive, E443 for matrices whose shapes do not match each other or the inputs,
-    and for an unsuitable system object.
+    Raises `ModelError` E142 unless the period is positive, E443 for matrices or start values that are not finite numbers or do
+    not match each other or the inputs, and for an unsuitable system object.
     """
     paths = names_of(inputs, "inputs", name)
     if B is None:
@@ -132,8 +132,8 @@ def _block(
     rows: int = 1,
     **shown: Unpack[Format],
 ) -> Element:
-    """Return the block with an output of `rows` numbers, and perhaps a state x, with the rate `rate`; with a period, x becomes
-    `next` at a tick, and the output is held, zero before the first tick."""
+    """Return the block with an output of `rows` numbers. A state x has the rate `rate` or, with a period, becomes `next` at each
+    tick; the output is then held, and zero before the first tick."""
     if period is None:
         if spec is not None:
             builder.add_state("x", spec, "rate")
@@ -171,7 +171,7 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
         title = f"{type(system).__name__} is not a transfer function from one input to one output"
         several = "state_space(name, inputs, control.ss(system)), for several inputs or outputs"
         ways = _conversions(system, "tf") or ((several,) if hasattr(system, "num") else ())
-        raise _refused(name, title, "it needs num and den", *ways, "transfer_function(name, input, num, den)")
+        raise _refused(name, title, "such an object has num and den", *ways, "transfer_function(name, input, num, den)")
     return num, den, _period_of(name, system, period)
 
 
@@ -197,7 +197,7 @@ def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
         ways = _conversions(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
-        raise _refused(name, kind, "it needs A, B, C and D", *ways, "matrices A, B, C")
+        raise _refused(name, kind, "such an object has A, B, C and D", *ways, "matrices A, B, C")
     matrices = (getattr(system, letter) for letter in "ABCD")
     return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)
 
@@ -222,10 +222,9 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
     if wrong:
         raise _refused(name, "its matrices have inconsistent shapes", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
-        cures = (plural(m, "path"), "the path of one vector")
-        raise _refused(
-            name, f"B does not match {plural(len(paths), 'input')}", f"B has {plural(m, 'column')}", *cures[: 1 + (m > 1)]
-        )
+        letter, cures = "B" if n else "D", (plural(m, "path"), "the path of one vector")
+        title, why = f"{letter} does not match {plural(len(paths), 'input')}", f"{letter} has {plural(m, 'column')}"
+        raise _refused(name, title, why, *cures[: 1 + (m > 1)])
     return [a, b, c, d]
 
 

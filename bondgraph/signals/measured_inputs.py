@@ -64,26 +64,25 @@ def measured(
     file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
     Raises `ModelError` E444 for a file or column that is missing or contains no numbers, E445 for a unit that cannot be read or
-    converted, E446 for rows without a number, and for points that do not ascend.
+    converted, E446 for rows without a number, for points that do not ascend, and for times whose day is ambiguous.
     """
     columns = _columns(name, source, value, over)
     point_unit, value_unit = "s" if input == "time" else "", shown.get("unit", "")
     points, values = columns.points, columns.values
-    lost = np.flatnonzero(~(np.isfinite(points) & np.isfinite(values)))
-    if len(lost) and not clean:
-        title = f"{len(lost)} of {plural(len(points), 'row')} lack{'s' * (len(lost) == 1)} a number"
-        cures = ("clean=True, which leaves them out", "values for them")
-        raise _refused("E446", name, title, f"the first: {columns.rows(lost)}", *cures)
-    back = np.flatnonzero(~(np.diff(points) > 0.0))
-    if not clean and len(back):
-        first, second = points[back[0]], points[back[0] + 1]
+    complete = np.isfinite(points) & np.isfinite(values)
+    incomplete, not_ascending = np.flatnonzero(~complete), np.flatnonzero(~(np.diff(points) > 0.0))
+    if len(incomplete) and not clean:
+        title = f"{len(incomplete)} of {plural(len(points), 'row')} lack{'s' * (len(incomplete) == 1)} a number"
+        cures = ("clean=True, which leaves out such rows", "numbers in these rows")
+        raise _refused("E446", name, title, f"the first: {columns.rows(incomplete)}", *cures)
+    if not clean and len(not_ascending):
+        first, second = points[not_ascending[0]], points[not_ascending[0] + 1]
         title = f'"{columns.point_name}" ' + ("is repeated" if first == second else "descends")
-        why = f"{first:g} is followed by {second:g}, at {columns.rows(back[:1] + 1)}; such rows: {len(back)}"
+        why = f"{first:g} is followed by {second:g}, at {columns.rows(not_ascending[:1] + 1)}; such rows: {len(not_ascending)}"
         raise _refused("E446", name, title, why, "clean=True, which sorts rows and averages those at the same point")
     if clean:
-        keep = np.isfinite(points) & np.isfinite(values)
-        points, groups = np.unique(points[keep], return_inverse=True)
-        values = np.bincount(groups, values[keep]) / np.bincount(groups)
+        points, groups = np.unique(points[complete], return_inverse=True)
+        values = np.bincount(groups, values[complete]) / np.bincount(groups)
     if len(points) < 2:
         raise _refused(
             "E444", name, f"a table of length {len(points)} is too short", "a table has two points or more", "more rows"
@@ -128,16 +127,16 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
-        for argument, wanted, column in (("value", value, header), ("over", over, "index")):
-            if wanted is not None:
-                _header_of(name, [column], wanted, argument, None)
+        for argument, requested, column in (("value", value, header), ("over", over, "index")):
+            if requested is not None:
+                _header_of(name, [column], requested, argument, None)
         points = _numbers(name, "index", source.index)
         return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
         cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
             cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
-        raise _refused("E444", name, f"{type(source).__name__} contains no columns", "it needs points and values", *cures)
+        raise _refused("E444", name, f"{type(source).__name__} contains no columns", "a table has points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
 
@@ -158,11 +157,11 @@ def _split(header: str) -> tuple[str, str]:
     return (match[1], match[2].strip()) if match else (header.strip(), "")
 
 
-def _header_of(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
-    """Return the header that `wanted` names, with or without its unit; if `wanted` is None, return the header of the time or, for
-    values, the only header except `other`."""
-    if wanted is not None:
-        near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
+def _header_of(name: str, headers: Sequence[str], requested: str | None, argument: str, other: str | None) -> str:
+    """Return the header that equals `requested`, with or without its unit; if `requested` is None, return the header of the time
+    or, for values, the only header except `other`."""
+    if requested is not None:
+        near = [each for each in headers if each == requested] or [each for each in headers if _split(each)[0] == requested]
     elif argument == "over":
         near = _time_headers(headers, other)
     else:
@@ -170,27 +169,28 @@ def _header_of(name: str, headers: Sequence[str], wanted: str | None, argument: 
     if len(near) == 1:
         return near[0]
     title = f"the column for {argument}= is ambiguous" if near else f"there is no column for {argument}="
-    if wanted is not None:
-        title = f'{plural(len(near), "column")} are called "{wanted}"' if near else f'no column is called "{wanted}"'
+    if requested is not None:
+        title = f'{plural(len(near), "column")} are called "{requested}"' if near else f'no column is called "{requested}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
     cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a separate column, with its own name"]
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
 
 
 def _time_headers(headers: Sequence[str], value: str | None) -> list[str]:
-    """Return the headers of times, except for the wanted `value`, such as a temperature T."""
+    """Return the headers of times, except the header `value`, such as a temperature T."""
     return [each for each in headers if _split(each)[0].lower() in TIME_NAMES and value not in (each, _split(each)[0])]
 
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
-    """Return a column as floats, dates as seconds since the first date."""
+    """Return a column as floats: dates as seconds since the first date, durations as seconds."""
     dates = getattr(column, "dt", column)  # a Series has its date methods in `dt`
     if getattr(dates, "tz", None) is not None:
         column = dates.tz_convert(None)
     array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
     if array.dtype.kind in "mM":
-        since = array if array.dtype.kind == "m" else array - array[:1]
-        return np.where(np.isnat(array), np.nan, since / np.timedelta64(1, "s"))
+        missing = np.isnat(array)
+        since = array if array.dtype.kind == "m" else array - array[np.argsort(missing, kind="stable")[:1]]
+        return np.where(missing, np.nan, since / np.timedelta64(1, "s"))
     if array.dtype.kind == "O" and hasattr(column, "isna") and getattr(column, "nlevels", 1) == 1:
         array = np.where(np.asarray(column.isna()), np.nan, array)
     numbers = real(array if array.dtype.kind != "O" else array.tolist())

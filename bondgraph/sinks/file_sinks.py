@@ -72,8 +72,8 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink that creates the file or folder at a path when the run has ended; functions raise `FileError` E414 if the system
-    cannot write."""
+    """Sink that creates the file or folder at a path when the run has ended; methods raise `FileError` E414 if the system cannot
+    write."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
@@ -159,7 +159,8 @@ class NpzSink(_FileSink):
     """NumPy archive: `np.load("run.npz")["rotor.flow"]` has the samples of a quantity (k, *shape), `["t"]` their times, and
     `json.loads(str(np.load("run.npz")["screwbond"]))` the model, the units, and the reason why a run is not ok.
 
-    During the run, each quantity is written to its own file next to the future archive.
+    During the run, each quantity is written to its own temporary file.
+
     """
 
     def _begin(self, model: str) -> None:

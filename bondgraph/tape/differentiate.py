@@ -39,8 +39,8 @@ class SparseJacobian:
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
     """Differentiate `outputs` with respect to `inputs`, which may be any nodes of the tape, not only its inputs.
 
-    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions and `sign` have
-    derivative zero.
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions, `sign`, `floor` and
+    `searchsorted` have derivative zero.
 
     Raises `TraceError` if outputs and inputs are on several tapes, or an input is listed twice.
     """
@@ -142,11 +142,11 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
 
 def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
     """Return True if the roots depend on a seed through an instruction whose derivative is zero although its value changes: a
-    comparison, `sign`, `floor`, or an index into a table."""
-    active = set(active_nodes(tape, roots, seeds))
-    computed = (position for position in reachable(tape, roots) if tape.nodes[position][0] > op.INPUT)
-    flat = (position for position in computed if tape.nodes[position][0] in op.FLAT)
-    return any(not active.isdisjoint(operands(tape, position)) for position in flat)
+    comparison, `sign`, `floor`, a search in a table, or an index into a table."""
+    active, codes = set(active_nodes(tape, roots, seeds)), {op.TAKE, *op.FLAT}
+    jumping = [position for position in reachable(tape, roots) if (code := tape.nodes[position][0]) > op.INPUT and code in codes]
+    indices = (operands(tape, k)[: 1 if tape.nodes[k][0] == op.TAKE else None] for k in jumping)
+    return any(not active.isdisjoint(each) for each in indices)
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
@@ -217,9 +217,12 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
         node = tape.nodes[position]
         total: dict[int, int] = {}
         if node[0] == op.TAKE:
-            for k, entry in enumerate(operands(tape, position)[1:]):
+            entries = operands(tape, position)[1:]
+            inside = tape.function("maximum", zero, tape.function("minimum", node[1], tape.constant(len(entries) - 1)))
+            index = tape.function("floor", inside)
+            for k, entry in enumerate(entries):
                 for column, value in derivatives.get(entry, none).items():
-                    here = tape.function("equal", node[1], tape.constant(k))
+                    here = tape.function("equal", index, tape.constant(k))
                     total[column] = tape.where(here, value, total.get(column, zero))
         elif node[0] in op.SELECTS:
             condition, a, b, sign = _branches(tape, node)

@@ -24,10 +24,10 @@ class Form:
     Parameters
     ----------
     program : steps of one component, from one block of inputs.
-    inputs : number of inputs from each block of the long program; the component's numbers follow them.
+    inputs : number of inputs from each block of the long program; the constants in which components differ follow them.
     results : number of results for each row of results.
-    input_positions, numbers, output_positions : for each component, the positions of its inputs, its numbers, and the positions
-        of its results.
+    input_positions, numbers, output_positions : for each component, the positions of its inputs, its values of these constants,
+        and the positions of its results.
     """
 
     program: Listing

@@ -95,7 +95,7 @@ def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, An
                 marked = marked | np.logical_and(*(part | (values[a] == 0.0) for a, part in zip(arguments, parts, strict=True)))
             elif code == op.MULTIPLY:
                 marked = parts[0] | parts[1]
-            elif code in (op.DIVIDE, op.NEGATIVE, op.ABSOLUTE):
+            elif code in (op.NEGATIVE, op.ABSOLUTE):
                 marked = parts[0]
             elif code == op.WHERE:
                 marked = np.where(values[arguments[0]] != 0.0, parts[1], parts[2])

@@ -4,8 +4,8 @@ subexpressions).
 Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`, `(INPUT, block,
 position)`, a table, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, or an instruction with the positions of its
 arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments
-of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results
-only within rounding error.
+of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. If all intermediate
+results are finite, rules change results only within rounding error.
 
 The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
 mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
@@ -29,7 +29,7 @@ _Table = Sequence[tuple[Any, ...]]
 
 
 MAX_NODES = 64
-"""Maximum number of nodes of an exponent to examine; longer exponents are not mass action."""
+"""Maximum number of nodes of an exponent to examine; longer exponents do not count as mass action."""
 
 
 MAX_POWER = 16
@@ -143,7 +143,6 @@ def _never_negative(table: _Table, position: int) -> bool:
 
 
 Node = tuple[Any, ...]
-"""Tuple `(code, *arguments)`."""
 
 MAX_SELECTED = 8
 """Maximum number of table entries to compare or select one by one, which SIMD lanes can do; larger tables are in memory."""
@@ -185,7 +184,6 @@ class Nodes:
         return other
 
     def intern(self, node: Node) -> int:
-        """Return the position of `node`, which is appended if it is new."""
         position = self._positions.get(node)
         if position is None:
             position = self._positions[node] = len(self.nodes)
@@ -197,7 +195,6 @@ class Nodes:
         return self.intern((op.CONSTANT, float(value) + 0.0))
 
     def value(self, a: int) -> float | None:
-        """Return the number at `a` if it is a constant, else None."""
         node = self.nodes[a]
         return node[1] if node[0] == op.CONSTANT else None
 
@@ -318,7 +315,6 @@ class Nodes:
         return self.intern((op.RECIPROCAL, a))
 
     def divide(self, a: int, b: int) -> int:
-        """Return a / b, as a product with the reciprocal."""
         first, second = self.value(a), self.value(b)
         if first is not None and second:
             return self.constant(first / second)
@@ -346,7 +342,6 @@ class Nodes:
         return result
 
     def _exponential(self, a: int) -> int:
-        """Return exp(a), as a product if a is a sum of logarithms."""
         product = powers_of(self.nodes, a, list(self.blocks).index("p") if "p" in self.blocks else -1)
         if product is None:
             return self.intern((op.EXP, a))

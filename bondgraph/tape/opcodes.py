@@ -61,18 +61,16 @@ OPERATIONS: list[Operation] = []
 
 
 def _operation(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, c: str, **facts: Any) -> int:
-    """Append an instruction and return its code."""
     OPERATIONS.append(Operation(name, arguments, numpy, llvm, c, **facts))
     return len(OPERATIONS) - 1
 
 
 def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str, text: str, **facts: Any) -> int:
-    """Append an instruction with the same expression in C, Python and MATLAB, and return its code."""
     return _operation(name, arguments, numpy, llvm, text, python=text, matlab=text, **facts)
 
 
 _EXACT = ("fabs", "sqrt", "floor")
-"""Functions whose results are bitwise identical on every processor; all other functions come from `emit.elementary.functions`."""
+"""Functions that every processor rounds correctly; all other functions come from `emit.elementary.functions`."""
 
 
 def _function(

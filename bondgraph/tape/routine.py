@@ -29,7 +29,7 @@ class Routine:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):
-            raise TraceError(f'a routine cannot be called "{self.name}": use letters, digits and _')
+            raise TraceError(f'a routine cannot be called "{self.name}": use ASCII letters, digits and _, without a digit first')
         object.__setattr__(self, "blocks", tuple((block, int(n)) for block, n in self.blocks))
         object.__setattr__(self, "outputs", tuple(self.outputs))
         for block, n in self.blocks:
@@ -45,7 +45,6 @@ class Routine:
 
     @property
     def cases(self) -> tuple[Routine, ...]:
-        """The routine itself, as its only case."""
         return (self,)
 
     @property
@@ -134,8 +133,8 @@ def listing(routine: Routine) -> Listing:
 
     The order is depth first from output to output, so that values are short-lived. Compared with the order of creation, 85,000
     steps take half the time to run and a third to compile; 14,000 steps take 90 % and 60 %. Sine and cosine of one angle become
-    neighbours, so that the emitter sees them together; sines and cosines of inputs come first of all, because no register
-    outlives a call of the mathematical library (7 % of the time of the two-egg model).
+    neighbours, so that the emitter sees them together; sines and cosines of inputs come first, because a call saves no registers
+    (7 % of the time of the two-egg model).
     """
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]

@@ -162,14 +162,12 @@ class TapeScalar:
         return TapeScalar(self.tape, self.tape.function(name, *positions))
 
     def _need_condition(self, name: str, argument: Any, position: int) -> None:
-        """Raise `TraceError` if an argument is a number, whose meaning as a condition (not zero? over one half?) is ambiguous."""
+        """Raise `TraceError` if an argument is a number: as a condition, it might mean "not zero" or "over one half"."""
         node = self.tape.nodes[position]
         folded = argument.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
         if node[0] in op.CONDITIONS or folded or isinstance(argument, (bool, np.bool_)):
             return
-        label = {"where": "the first argument of where", "opposite": "the operand of `~` or `!=`"}.get(
-            name, "a side of `&` or `|`"
-        )
+        label = {"where": "the first argument of where", "opposite": "the operand of `~`"}.get(name, "a side of `&` or `|`")
         raise TraceError(
             f"{label} is a number, but must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
             "equal(mode, 2.0); `&`, `|` and `~` combine comparisons"

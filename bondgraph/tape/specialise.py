@@ -11,7 +11,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.routine import Alternatives, Routine, reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
-_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY, op.DIVIDE)
+_LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY)
 """Instructions whose result depends linearly on one of their arguments."""
 
 
@@ -97,7 +97,7 @@ class Hoisted:
 
 
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
-    """Move every maximal expression that depends only on the parameters, block "p", out of `outputs`.
+    """Move every maximal expression, except conditions, that depends only on the parameters, block "p", out of `outputs`.
 
     Constants that are added to values that depend only on time move too: a run measures rounding errors by small changes of its
     parameters, and if such a sum cancels at an extremum, a change in time does not reveal the sum's rounding error.

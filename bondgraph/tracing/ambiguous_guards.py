@@ -64,5 +64,5 @@ def _problem(pair: tuple[LoweredTransition, LoweredTransition], model: Model) ->
         f'automaton "{automaton.name}": two transitions from "{automaton.states[pair[0].source]}" have the same guard',
         (f"they lead to {ends[0]} and to {ends[1]}: which one fires is ambiguous",),
         (automaton.place,),
-        ("only one of these transitions", "guards that are not positive at the same time, such as min(guard, condition)"),
+        ("only one of these transitions", "guards that are not positive at the same time, such as minimum(guard, other)"),
     )

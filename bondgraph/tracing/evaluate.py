@@ -39,7 +39,7 @@ from bondgraph.tracing.singular_messages import Unsolvable, refusing
 from screws.scalars import where
 
 INITIAL_GUESS = 1e-3
-"""Start value of guesses: close to zero, but far enough away for a curve that is flat at zero (such as x^3) to have a slope."""
+"""Start value of guesses without a `near` value: close to zero, but far enough away for a curve such as x^3 to have a slope."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,7 @@ def _with_guesses(system: System, loops: Iterable[Loop]) -> System:
 
 @dataclass(frozen=True)
 class Traced:
-    """A system on a tape."""
-
     context: TracingContext
-    """The context, with the shapes of all values of its system known."""
     values: Values
     newton_iterations: tuple[NewtonIteration, ...] = ()
     acting: ActingUnknowns | None = None
@@ -113,7 +110,6 @@ def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
 
 
 def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
-    """Evaluate all statements, including the unknowns whose residuals contain time derivatives."""
     system, unknowns = context.system, context.system.unknowns
 
     def early(scalars: Sequence[Any], context: TracingContext = context) -> Traced | TraceObstacles:

@@ -48,10 +48,10 @@ def loop_sizes(
     at = {**entries, **{(i, count): residual for i, residual in enumerate(residuals)}}
     zero = _values(context, loop, at, np.zeros((1, count)))
     rows, columns = natural_sizes(zero, count, count + 1)
-    begun = any(np.isfinite(zero[i, count]).all() and zero[i, count].any() for i in range(count))
-    sizes = columns[:count] / columns[count] if begun else columns[:count]
+    has_sources = any(np.isfinite(zero[i, count]).all() and zero[i, count].any() for i in range(count))
+    sizes = columns[:count] / columns[count] if has_sources else columns[:count]
     bend = _bend(context, loop, entries, sizes)
-    sizes = sizes * (max(1.0, bend) if begun else bend)
+    sizes = sizes * (max(1.0, bend) if has_sources else bend)
     return _powers_of_two(sizes), _powers_of_two(rows)
 
 
@@ -119,7 +119,6 @@ class NewtonIteration:
     solver: Solver
     sizes: tuple[float, ...]
     weights: tuple[float, ...]
-    """Factors that bring the residuals to comparable sizes."""
 
 
 def newton_iteration(
@@ -215,7 +214,6 @@ def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequen
 def _rates_of_unknowns(
     context: TracingContext, newton: NewtonIteration, moving: Sequence[Any], rates: Sequence[Any]
 ) -> list[Any]:
-    """Return the rates of the unknowns of a loop, by implicit differentiation with the `rates` of the `moving` scalars."""
     sparse = jacobian(newton.residuals, moving)
     replaced = {a.index: b.index for a, b in zip(newton.w, newton.solution, strict=True)}
     at = substitute(context.tape, [*sparse.values, *newton.matrix.values()], replaced)

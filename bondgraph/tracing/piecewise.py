@@ -121,7 +121,6 @@ class Bends:
 
 
 def bends_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> Bends | None:
-    """Return the kinks of residuals in the unknowns w, or None if there are none."""
     roots, unknown = [context.tape.scalar(each).index for each in residuals], {scalar.index for scalar in w}
     positions = [k for k in active_nodes(context.tape, roots, unknown) if context.tape.nodes[k][0] in _BENDING]
     return Bends(context, tuple(sorted(positions))) if positions else None

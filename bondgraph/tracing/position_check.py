@@ -34,17 +34,15 @@ class _Difference:
     unknown: Unknown
     position: Sequence[Any]
     rate: Sequence[Any]
-    """Rate of the position along the motion, on the tape."""
     flow: Sequence[Any]
     row: int
-    """Row in which the sampled rate and flow differ most."""
     sampled_rate: np.ndarray
     sampled_flow: np.ndarray
     x: np.ndarray
     m: np.ndarray
 
 
-def foreign_positions(traced: Traced, model: Model) -> list[Problem]:
+def position_mismatches(traced: Traced, model: Model) -> list[Problem]:
     """Report constraints whose flow is not the rate of their `position`, each with the wrong entry of its MTF (E170)."""
     problems = []
     for unknown in traced.context.system.unknowns if traced.context.sampled.states else ():
@@ -119,8 +117,8 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
         details.append(f"for example at {', '.join(read[:8])}")
     sizes = {name: max(int(np.size(traced.values[system.resolve(name)])), 1) for name in names}
     cures.append(
-        f"coordinates={sizes} instead of the MTF and signals, connected where flows are the rates of these "
-        "coordinates: the compiler then differentiates the position"
+        f"coordinates={sizes} instead of the {'signals' if before is None else 'MTF and signals'}, connected where flows are the "
+        "rates of these coordinates: the compiler then differentiates the position"
     )
     title = f'the flow of constraint "{path}" is not the rate of its position'
     return Problem("E170", title, tuple(details), tuple(e.place for e in elements), tuple(cures))

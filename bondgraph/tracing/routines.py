@@ -18,7 +18,7 @@ from bondgraph.tape.routine import Alternatives, Routine
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, hoist, specialise
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events.collisions import colliding, collision_table
-from bondgraph.tracing.events.impulses import can_respond, impulse_of, impulsive, sharing_events
+from bondgraph.tracing.events.impulses import can_respond, events_with_impulse, impulse_of, sharing_events
 from bondgraph.tracing.events.painleve import paradoxes
 from bondgraph.tracing.linear.ideal_reactions import reaction_names
 from bondgraph.tracing.linear.modewise import in_modes
@@ -56,7 +56,7 @@ def _completed(traced: Traced) -> Traced:
             mode.names,
             mode.slots,
             reaction_names(context, mode.shared.elements, mode.slots),
-            mode.shared.decided,
+            mode.shared.is_motion_unique,
             mode.shared.contradiction is not None,
         )
         for mode in traced.modes
@@ -95,10 +95,10 @@ def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
     ends, modes = [], list(traced.context.system.modes)
     for k, mode in enumerate(traced.modes):
         shared = mode.shared
-        if (shared.decided and shared.contradiction is None) or shared.singular is None or traced.acting is None:
+        if (shared.is_motion_unique and shared.contradiction is None) or shared.singular is None or traced.acting is None:
             continue
         slot, state = next(iter(mode.slots.items()))
-        wrong = 1.0 if not shared.decided else shared.contradiction
+        wrong = 1.0 if not shared.is_motion_unique else shared.contradiction
         elements = tuple(dict.fromkeys((*suspects(shared.singular, traced.acting.owners), *shared.elements)))
         event = LoweredTransition(
             modes[slot].removesuffix(".mode"),
@@ -121,7 +121,6 @@ Pattern = tuple[np.ndarray, np.ndarray]
 
 
 def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
-    """Return all routines of a system by name, the system with all shapes, and the sparsity pattern of the Jacobian."""
     routines, system, differentiate = trace_for_runs(system)
     routines["jacobian"], pattern = differentiate()
     return routines, system, pattern
@@ -218,7 +217,7 @@ IMPULSE_ROUTINES = ("reset", "push", "supply")
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
     if traced.acting is None:
         return frozenset(), frozenset()
-    events = impulsive(traced.context, traced.acting)
+    events = events_with_impulse(traced.context, traced.acting)
     return frozenset(events), frozenset(sharing_events(traced.context, traced.acting, events))
 
 

@@ -118,7 +118,6 @@ def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
 
 
 def _modules(error: Exception) -> set[str]:
-    """Return the outermost packages through which an error was raised."""
     names, step = set[str](), error.__traceback__
     while step is not None:
         names.add(str(step.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
@@ -185,7 +184,7 @@ MAX_LISTED_MODES = 8
 
 
 class Unsolvable(Exception):
-    """Error for unknowns that equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or "jump"."""
+    """Error for unknowns that their equations do not determine; `reason` is "nonlinear", "singular", "index" or "jump"."""
 
     def __init__(
         self,
@@ -204,7 +203,7 @@ class Unsolvable(Exception):
         """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
         elements."""
         self.too_many = too_many
-        """Number of mode combinations and its limit, or zeros unless there are too many to be solved one by one."""
+        """Number of mode combinations and its limit, or zeros unless there are too many to be searched."""
         super().__init__(reason)
 
 
@@ -227,7 +226,6 @@ def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
 
 
 def untraceable(failure: Untraceable, model: Model) -> Problem:
-    """Return the problem of a formula that cannot be recorded (E129), with its element."""
     owner = owner_of(failure.statement, model)
     kind = owner.kind if isinstance(owner, Element) else "automaton"
     edge = transition_in_words(failure.statement, model)
@@ -285,7 +283,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
-        details = (f"{named(elements)} must follow a value that contains a sign, comparison or step",)
+        details = (f"{named(elements)} must follow a value with a sign, comparison, step or state that a clock changes",)
         cures = (
             "an R between the source and that element, such as a resistance of the drive",
             "a ramp, tanh or lowpass instead of the step",
@@ -346,7 +344,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
-    title = f"{count} combinations of modes exceed the limit of {most} that are solved one by one"
+    title = f"{count} combinations of modes exceed the limit of {most} for the search of singular modes"
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
         f"the undetermined mode is {mode_in_words(stuck.modes[0][0])}",
@@ -411,8 +409,8 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
     if not normals:
         title = f"{named([friction])}: no solution, or several, while it slips (Painleve)"
         reason = "the friction changes its load by more than the load itself"
-        ways = "a smaller scale, or less inertia on the load's side", "a C (a compliance) between the load and this inertia"
-        return Problem("E324", title, (reason,), _places([friction]), ways)
+        cures = "a smaller scale, or less inertia on the load's side", "a C (a compliance) between the load and this inertia"
+        return Problem("E324", title, (reason,), _places([friction]), cures)
     title = f"{named([friction])} with {named(normals)}: no solution, or several, while it slips (Painleve)"
     why = (
         "a larger normal force would cause more friction and make the bodies approach rather than separate",

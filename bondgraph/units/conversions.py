@@ -36,13 +36,13 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Unit whose dimension differs from the expected dimension.
+    """Unit that cannot be converted to the expected unit.
 
     Parameters
     ----------
     declared, expected : units.
     why : what prevents the conversion.
-    cures : units with the expected dimension.
+    cures : units to use instead.
     """
 
     declared: str
@@ -57,8 +57,8 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     Without an expected unit ("") the numbers are converted to SI. Units are strings; commas separate units of components, and
     semicolons separate rows. `bases` are symbols of the user's own domains, each a base unit.
 
-    Returns `Unreadable` for a string that is not a unit, and `Mismatch` for another dimension or for components that do not match
-    the shape.
+    Returns `Unreadable` for anything but a unit, and `Mismatch` for a unit that cannot be converted, or components that do not
+    match the shape.
     """
     if not declared or declared == expected:
         return None
@@ -91,9 +91,9 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
 def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
     """Return the unit of each entry of an array of this shape; None if the unit does not match the shape.
 
-    Commas separate the units of components or of blocks of equal length, semicolons those of rows. Two units of seven
-    components are those of a quaternion and a position. Two units of a matrix (4, 4), the first of them "1", are those of the
-    rotation and the position of a pose; its constant last row has no unit.
+    Commas separate the units of components or of blocks of equal length, semicolons those of rows. Two units, the first of them
+    "1", also fit a pose: seven components, a quaternion before a position, or a matrix (4, 4), whose constant last row has no
+    unit.
     """
     rows = [[part.strip() for part in row.split(",")] for row in unit.split(";")]
     count = len(rows[0])
@@ -101,9 +101,9 @@ def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
         return None
     if len(rows) == count == 1:
         return np.full(shape, rows[0][0], dtype=object)
-    if len(rows) == 1 and count == 2 and shape == (7,):
+    if is_of_pose(unit) and shape == (7,):
         return np.repeat(np.array(rows[0], dtype=object), (4, 3))
-    if len(rows) == 1 and count == 2 and shape == (4, 4) and rows[0][0] == "1":
+    if is_of_pose(unit) and shape == (4, 4):
         table = np.full(shape, "", dtype=object)
         table[:3, :3], table[:3, 3] = rows[0]
         return table
@@ -113,6 +113,10 @@ def entry_units(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
     for axis, size in enumerate(shape):
         table = np.repeat(table, size // table.shape[axis], axis=axis)
     return table
+
+
+def is_of_pose(unit: str) -> bool:
+    return ";" not in unit and unit.count(",") == 1 and unit.partition(",")[0].strip() == "1"
 
 
 def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
@@ -186,7 +190,6 @@ def _linear(ratio: Fraction, turns: Fraction, zero: Fraction) -> Conversion | No
 
 
 def _is_float(number: int) -> bool:
-    """Return True for a whole number that a float holds exactly."""
     return number.bit_length() <= 1000 and int(float(number)) == number
 
 

@@ -62,7 +62,6 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "01234567
 _LONGEST, _LARGEST = 200, 10_000
 """Maximum number of characters of a unit string, and maximum length, in bits, of the numbers of a unit."""
 _SHOWN = 3
-"""Maximum number of units in a message that are similar to an unknown unit."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
@@ -116,7 +115,6 @@ class _Product:
 
 
 def _raised(ratio: Fraction, power: Fraction) -> Fraction:
-    """Return a power of a ratio, exact if it is rational."""
     if power.denominator == 1:
         return ratio**power.numerator
     root = Fraction(*(round(part ** (1 / power.denominator)) for part in ratio.as_integer_ratio()))
@@ -191,7 +189,7 @@ class _Parser:
             near = similar_names(name, sorted(SYMBOLS, key=lambda each: (len(each), each)), most=_SHOWN)
             why = f"there is no unit {name!r}" + (f"; similar names: {', '.join(near)}" if near else "")
             below = "/" in self.text[: self.text.index(name)]
-            factors = (f"({each})" if below and " " in each else each for each in _apart(name))
+            factors = (f"({each})" if below and " " in each else each for each in _likely_spellings(name))
             cures = tuple(f'"{self.text.replace(name, each)}"' for each in factors)
             self.fault = self.fault or Unreadable(name, why, (*cures, *Unreadable.cures))
             return _Product(Fraction(1), Fraction(0), {})
@@ -219,10 +217,10 @@ class _Parser:
         self.fault = Unreadable(self.text, "it is ambiguous: the factors after the slash may divide or multiply", cures)
 
 
-def _apart(name: str) -> list[str]:
-    """Return the ways to split a name into two symbols: "kgm" probably means "kg m".
+def _likely_spellings(name: str) -> list[str]:
+    """Return likely spellings of a name: two symbols, "kg m" for "kgm", or a singular.
 
-    >>> _apart("kgm"), _apart("gcm"), _apart("turns"), _apart("kgg")
+    >>> _likely_spellings("kgm"), _likely_spellings("gcm"), _likely_spellings("turns"), _likely_spellings("kgg")
     (['kg m'], ['g cm'], ['turn'], [])
     """
     if len(name) > 3 and name.endswith("s") and name[:-1] in SYMBOLS:  # a plural

@@ -303,7 +303,10 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
     homes: Sequence[tuple[str, Any]] = [(f'home of "{link.name}"', link.home) for link in links]
     for what, H in (("base", base), *homes):
         if not is_pose(H, 1e-9):
-            yield Finding("E451", f"the {what} is not a pose", f"its shape is {np.shape(H)}", "screws.pose(R, p), (4, 4)")
+            why = "a pose is a matrix (4, 4) whose rotation is orthonormal to within 1e-9"
+            yield Finding(
+                "E451", f"the {what} is not a pose", why, "screws.pose(R, p) with a rotation R, such as exp(twist)[:3, :3]"
+            )
     for link in links:
         for column in link.joint.screws.T:
             size = np.linalg.norm(column[:3]) or np.linalg.norm(column[3:])

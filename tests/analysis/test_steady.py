@@ -163,8 +163,15 @@ def test_sparse_models() -> None:
 
 def test_a_large_singular_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bondgraph.analysis.damped_newton._MAX_DENSE", 2)
-    with pytest.raises(ModelError, match="E256"):
-        steady_state(signals("chemistry", lambda a, b, c: (b - a, a - b, -c), {"a": 1.0, "b": 2.0, "c": 3.0}))
+    monkeypatch.setattr("bondgraph.analysis.steady.SPARSE", 0)
+    rates, start = lambda a, b, c, k: (b - a, a - b, k - c), {"a": 1.0, "b": 2.0, "c": 3.0}
+    compiled = signals("chemistry", rates, start, {"k": 0.0})
+    with pytest.raises(ModelError, match=r"E256.*\n.*\n.*fixed=\[...\] and moving="):
+        steady_state(compiled)
+    point = operating_point(compiled, fixed=["b.a"], moving=["b.a"])
+    np.testing.assert_allclose(point.x, [1.0, 1.0, 0.0], atol=1e-12)
+    with pytest.raises(ModelError, match="E256 the steady state is not determined"):
+        sensitivities(compiled, ["b.a"], ["b.k"], point)
 
 
 def test_names_that_do_not_fit() -> None:

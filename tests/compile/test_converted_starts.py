@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import IC, J0, J1, TF, C, Graph, I, ModelError, Parameter, R, Se
+from bondgraph import IC, J0, J1, TF, C, Friction, Graph, I, ModelError, Parameter, R, Se, Sf
 from tests.checks.small_graphs import loop
 
 
@@ -27,6 +27,20 @@ def test_every_name_of_the_flow_of_an_i_starts_it(oscillator, name):
 def test_parameters_of_the_run_convert_start_values(oscillator):
     x, _ = oscillator.initial({"v.flow": 3.0}, {"mass.mass": 5.0})
     assert x.tolist() == oscillator.initial({"mass.p": 15.0})[0].tolist()
+
+
+def test_start_values_hold_at_the_time_of_the_start():
+    supply = Se("supply", lambda t: 1.0 + t, signals="time")
+    in_series, alone = (loop(supply, C("c", capacitance=1.0), *more).compile() for more in ([R("r", 1.0)], []))
+    run = in_series.simulate(3.0, t_start=2.0, initial={"r.effort": 0.5}, progress=False)
+    assert run["r.effort"][0] == pytest.approx(0.5) and run["c.q"][0] == pytest.approx(-3.5)
+    _, x, _ = in_series.prepare_run(3.0, t_start=2.0).start_values_many({}, {"r.effort": [0.5]})
+    assert in_series.linearise(t=2.0, initial={"r.effort": 0.5}).point.x == x[0] == pytest.approx(-3.5)
+    assert alone.simulate(3.0, t_start=2.0, initial={"c.q": -3.0}, progress=False).ok
+    assert alone.consistent({"c.q": -3.0}, t_start=2.0) == {"c.q": -3.0}
+    rubbing = loop(Sf("belt", lambda t: 1.0 - t, signals="time"), Friction("rub", 2.0)).compile()
+    run = rubbing.simulate(3.0, t_start=2.0, progress=False)
+    assert not run.events and np.all(run["rub.effort"] == -2.0)
 
 
 def test_a_start_does_not_depend_on_the_units_of_parameters():

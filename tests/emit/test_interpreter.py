@@ -112,6 +112,14 @@ def test_models_side_by_side_take_the_places_of_one():
     np.testing.assert_allclose(together(x), dense(x), rtol=1e-14)
 
 
+def test_many_points_are_evaluated_one_by_one():
+    tape = Tape()
+    x, y = tape.inputs("x", 2), tape.inputs("y", 1)
+    kernel, _ = derivatives(Routine("f", tape, (("x", 2), ("y", 1)), (x[0] * x[1], s.sin(x[1]) * y[0])), "x", "slopes")
+    points = np.random.default_rng(4).normal(size=(5, 2))
+    np.testing.assert_array_equal(kernel.many(points, 2.0), [kernel(point, 2.0) for point in points])
+
+
 def test_constant_outputs_have_no_derivatives():
     interpreted, expected, _ = both([lambda a, b: 2.0, lambda a, b: b, lambda a, b: s.sign(a)], 2)
     np.testing.assert_array_equal(interpreted([1.0, 2.0]), [[0, 0], [0, 1], [0, 0]])

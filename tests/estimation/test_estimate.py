@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Compiled, RunError, compile_model
+from bondgraph.analysis import operating_point
 from bondgraph.errors import ModelError
 from bondgraph.estimation import Experiment, estimate, run_sensitivities, uncertainty
 from examples.bouncing_ball import with_restitution
@@ -191,6 +192,13 @@ def test_words_and_pictures():
         (
             {"emf.ratio": (0.01, 0.02)},
             lambda: Experiment({"rotor.flow": (TIMES, TIMES, 1.0)}, parameters={"emf.ratio": 0.01}),
+            "E376.*is estimated, but an experiment sets it",
+        ),
+        (
+            {"emf.ratio": (0.01, 0.02)},
+            lambda: Experiment(
+                {"rotor.flow": (TIMES, TIMES, 1.0)}, initial=operating_point(drive(), parameters={"emf.ratio": 0.01})
+            ),
             "E376.*is estimated, but an experiment sets it",
         ),
         (["emf.ratio"], data, "E321"),

@@ -373,6 +373,9 @@ def test_without_a_compiler_the_unit_has_sources(models, folder, monkeypatch):
     names = zipfile.ZipFile(unit.path).namelist()
     assert {"sources/model.c", "sources/library.c", "sources/buildDescription.xml"} <= set(names)
     assert not validation.validate_fmu(str(unit.path))
+    monkeypatch.setattr(build, "this_platform", lambda: None)
+    with pytest.warns(SourceOnlyWarning, match=r"E606 this platform is not supported[^C]*platforms=\("):
+        fmu(models[1], folder / "sources.fmu", t_end=5.0, **SETTINGS)
 
 
 def test_choices_that_a_unit_cannot_have_are_refused(models, folder, monkeypatch):

@@ -115,3 +115,9 @@ def test_slipping_friction_outside_the_part_is_no_obstacle() -> None:
     assert float(linear_equations(both, part="arm", numbers=True).A[0, 0]) == -1.5
     with pytest.raises(ModelError, match="E276"):
         linear_equations(both, part="arm2")
+
+
+def test_derivatives_of_varying_sources_are_inputs() -> None:
+    graph = Graph("driven").connect(Sf("u", 1.0), v := J1("v")).connect(v, I("m", inertia=2.0)).connect(v, C("k", stiffness=3.0))
+    form = linear_equations(graph, outputs=["u.effort"], varying=["u.value"])
+    assert form.inputs == ("u.value", "u.value'") and str(form.D) == "Matrix([[0, m.inertia]])"

@@ -13,6 +13,7 @@ from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Compiled, Constraint, EulerJunction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.export import MechanicalEquations, hamilton_equations, lagrange_equations, mechanical_equations, port_hamiltonian
+from bondgraph.signals import lowpass
 from screws.scalars import absolute, array, cos, sin
 from tests.export.numeric import point_of, rates_of, start_of, value_of
 from tests.inner.output import typeset
@@ -96,11 +97,11 @@ def slider(form: str = "lagrangian") -> Graph:
     return graph.connect(slide, I("mass", 2.0)).connect(slide, R("guide", 0.6))
 
 
-def held_masses(form: str = "") -> Graph:
+def held_masses(form: str = "", holds: str = "position") -> Graph:
     graph, a, b, force, gap = Graph("held"), J1("a"), J1("b"), J0("force"), J1("gap")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     graph.connect(b, C("spring", stiffness=4.0, initial=0.2)).connect(a, R("d", 0.3))
-    return graph.connect(force, gap).connect(gap, Constraint("hold", alpha1=4.0, alpha0=4.0))
+    return graph.connect(force, gap).connect(gap, Constraint("hold", holds=holds, alpha1=4.0, alpha0=4.0))
 
 
 def gyroscope(form: str = "") -> Graph:
@@ -112,6 +113,14 @@ def gyroscope(form: str = "") -> Graph:
     return graph.connect(Se("torque", [0.1, 0.2, 0.3]), omega).connect(omega, R("air", 0.1 * np.eye(3)))
 
 
+def spinning_plate(form: str = "") -> Graph:
+    def bias(q, v):
+        return array([5.0 * v[1], -5.0 * v[0]])
+
+    plate = IC("plate", inertia=lambda q: np.diag([2.0, 3.0]), bias=bias, position=[0.1, 0.2], velocity=[0.3, 0.4])
+    return Graph("plate").connect(rates := J1("rates"), plate).connect(rates, R("air", [0.1, 0.2]))
+
+
 MODELS = {
     "pendulum": pendulum,
     "double pendulum": double_pendulum,
@@ -119,7 +128,12 @@ MODELS = {
     "four-bar": four_bar,
     "slider": slider,
 }
-OTHERS = {"held masses": held_masses, "gyroscope": gyroscope}
+OTHERS = {
+    "held masses": held_masses,
+    "locked": functools.partial(held_masses, holds="velocity"),
+    "gyroscope": gyroscope,
+    "spinning plate": spinning_plate,
+}
 CASES = [(name, form) for name in MODELS for form in FORMS] + [(name, "") for name in OTHERS]
 
 
@@ -358,7 +372,10 @@ def refused() -> dict[str, tuple[Graph, str]]:
     )
     driven, w, g = Graph("driven"), J1("w"), J0("g")
     driven.connect(w, I("m", 1.0)).connect(w, g).connect(g, C("c", capacitance=1.0)).connect(Sf("shaker", 0.3), g)
-    return {"damper behind a spring": (maxwell, "r"), "flow source": (driven, "shaker")}
+    filtered, x = Graph("filtered"), J1("x")
+    filtered.connect(x, I("m", 1.0)).connect(x, C("c", capacitance=1.0))
+    filtered.connect(x, Se("motor", effort=lambda y: -y, signals=["lag.y"])).add(lowpass("lag", "c.q", 0.5))
+    return {"damper behind a spring": (maxwell, "r"), "flow source": (driven, "shaker"), "filter": (filtered, "lag")}
 
 
 @pytest.mark.parametrize("name", refused())
@@ -368,10 +385,17 @@ def test_refusals_name_the_element(name: str) -> None:
         mechanical_equations(compiled(graph))
     (problem,) = caught.value.problems
     assert f'"{element}"' in problem.title and problem.details and problem.cures
+    assert ("the rate of its state" in problem.details[0]) == (name == "filter")
 
 
-@pytest.mark.parametrize(("graph", "element"), [(held_masses(), "m1"), (gyroscope(), "body")])
-def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element: str) -> None:
+def turntable() -> Graph:
+    plate = IC("plate", inertia=lambda q: np.diag([2.0, 3.0]), position=[0.1, 0.2])
+    spin = EulerJunction("spin", lambda: array([[0.0, 5.0], [-5.0, 0.0]]), dimension=2)
+    return Graph("turntable").connect(rates := J1("rates"), plate).connect(rates, spin)
+
+
+@pytest.mark.parametrize(("graph", "element"), [(held_masses(), "m1"), (gyroscope(), "body"), (turntable(), "spin")])
+def test_velocities_without_coordinates_and_gyrators_have_no_lagrangian(graph: Graph, element: str) -> None:
     for function in (lagrange_equations, hamilton_equations):
         with pytest.raises(ModelError, match="E278") as caught:
             function(compiled(graph))

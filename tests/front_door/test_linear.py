@@ -8,7 +8,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, R, Se, signals, simulate
 from bondgraph.analysis import linearise, linearise_sampled, operating_point, passivity
-from bondgraph.errors import ModelError, OpenSamplerWarning
+from bondgraph.errors import ModelError, OpenSamplerWarning, UnreliableRunWarning
 from screws.scalars import cos, sin
 
 
@@ -181,7 +181,15 @@ def test_an_open_sampler_is_reported():
         linearise_sampled(compiled)
 
 
+def test_a_sampled_matrix_that_does_not_converge_is_reported(monkeypatch):
+    monkeypatch.setattr("bondgraph.analysis.sampled.MAX_STEPS", 2)
+    with pytest.warns(UnreliableRunWarning, match="has not converged with 2 steps") as warned:
+        linearise_sampled(pendulum(0.7))
+    assert warned[0].filename == __file__
+
+
 def test_models_without_a_period_are_refused():
+
     with pytest.raises(ModelError, match="E565 there is no sampled block"):
         linearise_sampled(Graph("rc").connect(j := J1("j"), C("c", capacitance=1.0)).connect(j, R("r", 1.0)))
     graph = loop(5.0, 0.4)

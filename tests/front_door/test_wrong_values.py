@@ -128,6 +128,11 @@ WRONG = {
         ("E122", '"spring.x"', "no constraint is active", "spring.q"),
         lambda: model().consistent(keep={"spring.q": 1.0})["spring.q"] / 1.0,
     ),
+    "a new value of a part without constraints": Wrong(
+        lambda: model().consistent(keep={"spring": 1.0}),
+        ("E122", '"spring" is not a state', "spring.q"),
+        lambda: model().consistent(keep={"spring.q": 1.0})["spring.q"] / 1.0,
+    ),
     "ports that are a number": Wrong(
         lambda: chain_graph(arm(), ports=3), ("E150", "`ports`", "a list of names"), lambda: chain_graph(arm(), ports=["lower"])
     ),

@@ -4,6 +4,7 @@
 
 from bondgraph.export.code import sympy
 from bondgraph.export.code.c import C_LOOKUPS, C, c_functions, c_number
+from bondgraph.export.code.casadi import casadi_forms
 from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.modelica.expressions import TEXTS

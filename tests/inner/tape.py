@@ -3,7 +3,7 @@
 # ruff: noqa: F401
 
 from bondgraph.tape import differentiate, interpret, opcodes
-from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian, slopes, sparsity_pattern
+from bondgraph.tape.differentiate import compressed_columns, derivatives_along, jacobian, jumps, slopes, sparsity_pattern
 from bondgraph.tape.independent_parts import forms
 from bondgraph.tape.interpret import NUMPY_FUNCTIONS, interpreter
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, select_outputs

@@ -267,6 +267,8 @@ def test_a_file_is_as_large_as_its_reader_allows(tmp_path: Path) -> None:
         load_model(path, largest=size - 1)
     with pytest.raises(ModelError, match=f"{len(text)} characters; the limit is 100(.|\n)*largest={len(text)}, if you trust"):
         parse_model(text, largest=100)
+    with pytest.raises(ModelError, match=r"E695(.|\n)*try: no libraries"):
+        parse_model(text, libraries={"pid": "pid.fmu"})
 
 
 def test_only_models_are_saved() -> None:

@@ -324,7 +324,7 @@ def test_a_sweep_continues_from_its_store_after_a_loss(oscillator, plug, tmp_pat
 
 
 def test_an_automatic_sweep_continues_on_the_cpu(oscillator, plug, monkeypatch):
-    monkeypatch.setattr(choose, "LEAST_RUNS", 100)
+    monkeypatch.setattr(choose, "MIN_RUNS", 100)
     monkeypatch.setattr(interface, "_GPU_LEAST", 30)
     plug(StandIn(lost_at=4))
     with pytest.warns(DeviceWarning, match="E292 .* the CPU continues with"):

@@ -151,7 +151,7 @@ def test_a_nonfinite_value_at_one_sample_is_detected(stride):
     write.call("load_run", run)
     for first in range(stride):
         write.call("mark_nonfinite_samples", [*run, write["samples"], integer(first)])
-    write.give(write.call("any_nonfinite", run, "i64"))
+    write.return_value(write.call("any_nonfinite", run, "i64"))
     library = compile_procedures([*sample_check.procedures(lanes), write])
     times = np.linspace(0.0, 1.0, 11)
     kernels = made.in_lanes(lanes)

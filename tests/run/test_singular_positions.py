@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from dataclasses import replace
 from functools import cache
 
@@ -89,6 +91,14 @@ def test_the_energy_of_driven_parts_is_always_accounted():
     x = 0.1 * np.cos(w * result.t) + result.t / 40 - np.sin(w * result.t) / (40 * w)
     assert np.abs(result["spring.q"] - x).max() < 1e-7
     assert np.abs(result.ledger.residual).max() < 1e-6
+
+
+def test_the_wall_time_is_that_of_the_whole_call(monkeypatch):
+    """With `singular="keep"`, runs from one singular position to the next follow the first run."""
+    compiled, clock = crank(), itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
+    run = compiled.simulate(3.0, samples=0.1, singular="keep", progress=False)
+    assert run.statistics.wall_time > next(clock) - 4
 
 
 def test_batches_and_kept_names():

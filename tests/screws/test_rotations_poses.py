@@ -82,6 +82,7 @@ def test_adjoint_structure_and_rate():
     rng = np.random.default_rng(1)
     T, A = rng.normal(size=6), rng.normal(size=6)
     H = poses.exp(A)
+    assert poses.is_pose(H) and not poses.is_pose(H * np.append(np.full(3, 1.0 + 4e-6), 1.0))
     R, p = poses.rotation_of(H), poses.position_of(H)
     assert np.array_equal(Ad(H), np.block([[R, np.zeros((3, 3))], [rotations.tilde(p) @ R, R]]))
     h = 1e-5

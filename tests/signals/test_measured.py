@@ -66,6 +66,8 @@ def test_pandas_columns_are_read() -> None:
     for source in (frame, frame.reset_index(names="time"), frame.set_axis(T, axis=0), pandas.DataFrame({"t": T, "height": H})):
         np.testing.assert_allclose(seen(source, "height"), EXPECTED, rtol=1e-9)
     np.testing.assert_allclose(seen(pandas.Series(H, index=pandas.to_timedelta(T, unit="s"))), EXPECTED, rtol=1e-9)
+    late = pandas.Series([9.0, *H], index=pandas.DatetimeIndex([pandas.NaT, *dates]))
+    np.testing.assert_allclose(seen(late, clean=True), EXPECTED, rtol=1e-9)
     gap = pandas.DataFrame({"t": T, "height": pandas.array([0.0, None, -0.02, 0.03], dtype="Float64")})
     with pytest.raises(ModelError, match=r"E446 .*1 of 4 rows lacks a number\n.*index 1"):
         seen(gap)

@@ -50,6 +50,7 @@ WRONG = [
         ("C has shape (1, 3), not (1, 2)",),
     ),
     ("E443", lambda: signals.state_space("p", ["c.q", "v.f"], [[1.0]], [[1.0]], [[1.0]]), ("2 inputs", "B has 1 column")),
+    ("E443", lambda: signals.state_space("p", ["c.q", "v.f"], [], [], [], [[1.0, 2.0, 3.0]]), ("2 inputs", "D has 3 columns")),
     ("E443", lambda: signals.state_space("p", "c.q", [[np.nan]], [[1.0]], [[1.0]]), ("A is not a matrix of finite numbers",)),
     (
         "E443",

@@ -11,8 +11,9 @@ from bondgraph.export import matlab_source, state_equations, straight_lines
 from screws.jets import variables
 from screws.scalars import interpolate, searchsorted, take
 from tests.inner.emit import compile_routines, numpy_kernel
+from tests.inner.export import casadi_forms
 from tests.inner.schedule import is_large
-from tests.inner.tape import Routine, Tape, jacobian, listing, specialise
+from tests.inner.tape import Routine, Tape, jacobian, jumps, listing, specialise
 from tests.inner.tape import opcodes as op
 
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
@@ -112,6 +113,25 @@ def test_an_index_beyond_the_values_takes_the_end(count):
     for kernel in KERNELS:
         assert kernel(routine).many(numbers[:, None])[:, 0].tolist() == expected
     assert take(values, numbers).tolist() == expected
+
+
+@pytest.mark.parametrize("count", [4, 20])
+def test_the_fraction_of_an_index_is_dropped(count):
+    """The derivative, too, is that of the entry whose value is taken."""
+    values, tape = np.arange(float(count)) ** 2, Tape()
+    entries, x = tape.inputs("p", count), tape.inputs("x", 1)
+    blocks = (("p", count), ("x", 1))
+    value = take(list(entries), x[0])
+    routine, sparse = Routine("value", tape, blocks, (value,)), jacobian([value], entries)
+    for kernel in KERNELS:
+        assert [kernel(routine)(values, [u])[0] for u in (-0.5, 0.5, 1.999, count - 0.5)] == [0.0, 0.0, 1.0, values[-1]]
+        slopes = kernel(Routine("slopes", tape, blocks, sparse.values))
+        assert [int(slopes(values, [u]).argmax()) for u in (-0.5, 0.5, 1.999, count + 0.5)] == [0, 0, 1, count - 1]
+    casadi = pytest.importorskip("casadi")
+    u = casadi.SX.sym("u")
+    function = casadi.Function("f", [u], [casadi_forms()["take"](u, list(values))])
+    assert [float(function(u)) for u in (-0.5, 0.5, 1.999, count - 0.5, np.nan)] == [0.0, 0.0, 1.0, values[-1], 0.0]
+    assert jumps(tape, [value.index], {x[0].index})
 
 
 @pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])

@@ -48,7 +48,6 @@ def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> 
 
 @functools.cache
 def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int]]:
-    """Return an object that keeps the functions for this many lanes loaded, and their addresses by name."""
     writer = ("elementary functions", str(lanes))
     return link(*machine.written_code(writer, lambda: library_text(lanes)), {})
 

@@ -1,8 +1,9 @@
 """Elementary functions whose results are bitwise equal on every system, and accurate to less than one unit in the last place.
 
-They are functions of the kernel language. Argument reductions follow fdlibm (Sun Microsystems 1993); polynomials are those of
-fdlibm or minimax polynomials. Where fdlibm splits numbers, fused multiply-adds give products and quotients with their rounding
-errors (Dekker 1971). Special values follow C99, Annex F. Only rare arguments branch, so SIMD lanes usually run the same code.
+They are functions of the kernel language. Sines, cosines and tangents are limited to angles up to `FAR`. Argument reductions
+follow fdlibm (Sun Microsystems 1993); polynomials are those of fdlibm or minimax polynomials. Where fdlibm splits numbers,
+fused multiply-adds give products and quotients with their rounding errors (Dekker 1971). Special values follow C99, Annex F.
+Only rare arguments branch, so SIMD lanes usually run the same code.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ _MAGIC = 6755399441055744.0
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 """ln 2 in two parts: thirty-three bits, and the remainder."""
-_LEAST = 2.2250738585072014e-308
-"""Smallest normal number."""
+_SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
 def _of_bits(bits: int) -> float:
@@ -76,7 +76,7 @@ _PI_2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595
 _PI_2_FAR = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """pi/2 in three parts of fifty-three bits each."""
 NEAR, FAR = 1e5, 35184372088832.0
-"""Largest |angle|, rad, for which `_PI_2` and `_PI_2_FAR` suffice."""
+"""Largest |angle|, rad, for which `_PI_2` suffices, and for which `_PI_2_FAR` suffices."""
 _SIN = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -176,7 +176,7 @@ def exponential_less_one(x: float) -> float:
 
 def logarithm(x: float) -> float:
     scaled, shift = 1.0 * x, _EXPONENT_OFFSET * 1.0
-    if not (x >= _LEAST):
+    if not (x >= _SMALLEST_NORMAL):
         scaled, shift = x * 18014398509481984.0, _EXPONENT_OFFSET + 54.0
     bits = bits_sum(scaled, _TO_ONE)
     k = bits_sum(bits_down(bits, 52), 4503599627370496.0) - shift
@@ -194,7 +194,7 @@ def logarithm(x: float) -> float:
 def power(x: float, y: float) -> float:
     size = abs(x)
     scaled, shift = 1.0 * size, _EXPONENT_OFFSET * 1.0
-    if size < _LEAST:
+    if size < _SMALLEST_NORMAL:
         scaled, shift = size * 18014398509481984.0, _EXPONENT_OFFSET + 54.0
     bits = bits_sum(scaled, _TO_ONE)
     k = bits_sum(bits_down(bits, 52), 4503599627370496.0) - shift
@@ -247,7 +247,6 @@ def power(x: float, y: float) -> float:
 
 @inline
 def with_sign_of(size: float, x: float) -> float:
-    """Return the nonnegative number `size` with the sign of x."""
     return bits_sum(size, bits_up(bits_down(x, 63), 63))
 
 
@@ -255,67 +254,67 @@ def with_sign_of(size: float, x: float) -> float:
 
 
 @inline
-def quarters(x: float) -> float:
+def quarter_turns(x: float) -> float:
     """Return the nearest count n of quarter turns plus 1.5 * 2^52, so that the lowest bits are those of n."""
     return x * 0.63661977236758134308 + _MAGIC
 
 
 @inline
-def first_rest(x: float, n: float) -> float:
+def near_remainder(x: float, n: float) -> float:
     """Return the angle minus n quarter turns, computed with the first two parts of pi/2."""
     return fma(n, -_PI_2[0], x) - n * _PI_2[1]
 
 
 @inline
-def first_error(x: float, n: float) -> float:
-    """Return the error to be subtracted from `first_rest`."""
+def near_remainder_error(x: float, n: float) -> float:
+    """Return the error to be subtracted from `near_remainder`."""
     first = fma(n, -_PI_2[0], x)
-    return fma(n, _PI_2[2], -((first - first_rest(x, n)) - n * _PI_2[1]))
+    return fma(n, _PI_2[2], -((first - near_remainder(x, n)) - n * _PI_2[1]))
 
 
 @inline
-def far_rest(x: float, n: float) -> float:
+def far_remainder(x: float, n: float) -> float:
     """Return the angle minus n quarter turns for an angle beyond `NEAR`."""
     return fma(n, -_PI_2_FAR[0], x) - n * _PI_2_FAR[1]
 
 
 @inline
-def far_error(x: float, n: float) -> float:
-    """Return the error to be subtracted from `far_rest`."""
+def far_remainder_error(x: float, n: float) -> float:
+    """Return the error to be subtracted from `far_remainder`."""
     first, product = fma(n, -_PI_2_FAR[0], x), n * _PI_2_FAR[1]
-    difference = far_rest(x, n)
+    difference = far_remainder(x, n)
     part = difference - first
     lost = (first - (difference - part)) - (product + part)
     return fma(n, _PI_2_FAR[2], fma(n, _PI_2_FAR[1], -product)) - lost
 
 
 @inline
-def first_of(x: float, n: float) -> float:
+def remainder(x: float, n: float) -> float:
     """Return the angle minus n quarter turns for any angle up to `FAR`."""
-    first = 1.0 * first_rest(x, n)
+    first = 1.0 * near_remainder(x, n)
     if not (abs(x) <= NEAR):
-        first = far_rest(x, n)
+        first = far_remainder(x, n)
     return first
 
 
 @inline
-def error_of(x: float, n: float) -> float:
-    """Return the error to be subtracted from `first_of`."""
-    error = 1.0 * first_error(x, n)
+def remainder_error(x: float, n: float) -> float:
+    """Return the error to be subtracted from `remainder`."""
+    error = 1.0 * near_remainder_error(x, n)
     if not (abs(x) <= NEAR):
-        error = far_error(x, n)
+        error = far_remainder_error(x, n)
     return error
 
 
 @inline
-def sine_of_rest(y: float, low: float) -> float:
+def sine_of_remainder(y: float, low: float) -> float:
     """Return sin(y + low), |y| <= pi/4."""
     z = y * y
     return y + fma(z * y, horner(z, _SIN), low)
 
 
 @inline
-def cosine_of_rest(y: float, low: float) -> float:
+def cosine_of_remainder(y: float, low: float) -> float:
     """Return cos(y + low), |y| <= pi/4."""
     z = y * y
     half = z * 0.5
@@ -324,49 +323,46 @@ def cosine_of_rest(y: float, low: float) -> float:
 
 
 @inline
-def turned(even: float, odd: float, quarter: float) -> float:
+def in_quadrant(even: float, odd: float, quarter: float) -> float:
     """Return `even` or `odd`, selected by the last bit of `quarter`, negated if the bit before it is set."""
     two = bits_up(quarter, 62)
     return bits_sum(odd if abs(two) > 0.0 else even, bits_up(bits_down(two, 63), 63))
 
 
 def sine(x: float) -> float:
-    """Return the sine of an angle up to `FAR`."""
-    quarter = quarters(x)
+    quarter = quarter_turns(x)
     n = quarter - _MAGIC
-    first, error = first_of(x, n), error_of(x, n)
+    first, error = remainder(x, n), remainder_error(x, n)
     y = first - error
     low = (first - y) - error
-    return turned(sine_of_rest(y, low), cosine_of_rest(y, low), quarter)
+    return in_quadrant(sine_of_remainder(y, low), cosine_of_remainder(y, low), quarter)
 
 
 def cosine(x: float) -> float:
-    """Return the cosine of an angle up to `FAR`."""
-    quarter = quarters(x)
+    quarter = quarter_turns(x)
     n = quarter - _MAGIC
-    first, error = first_of(x, n), error_of(x, n)
+    first, error = remainder(x, n), remainder_error(x, n)
     y = first - error
     low = (first - y) - error
-    return turned(sine_of_rest(y, low), cosine_of_rest(y, low), bits_sum(quarter, _ONE_BIT))
+    return in_quadrant(sine_of_remainder(y, low), cosine_of_remainder(y, low), bits_sum(quarter, _ONE_BIT))
 
 
 def sine_and_cosine(x: float, out: Reals) -> None:
     """Write the sine and the cosine of an angle up to `FAR`, bitwise equal to `sine` and `cosine`."""
-    quarter = quarters(x)
+    quarter = quarter_turns(x)
     n = quarter - _MAGIC
-    first, error = first_of(x, n), error_of(x, n)
+    first, error = remainder(x, n), remainder_error(x, n)
     y = first - error
     low = (first - y) - error
-    sin, cos = sine_of_rest(y, low), cosine_of_rest(y, low)
-    out[0] = turned(sin, cos, quarter)
-    out[1] = turned(sin, cos, bits_sum(quarter, _ONE_BIT))
+    sin, cos = sine_of_remainder(y, low), cosine_of_remainder(y, low)
+    out[0] = in_quadrant(sin, cos, quarter)
+    out[1] = in_quadrant(sin, cos, bits_sum(quarter, _ONE_BIT))
 
 
 def tangent(x: float) -> float:
-    """Return the tangent of an angle up to `FAR`."""
-    quarter = quarters(x)
+    quarter = quarter_turns(x)
     n = quarter - _MAGIC
-    first, error = first_of(x, n), error_of(x, n)
+    first, error = remainder(x, n), remainder_error(x, n)
     y = first - error
     low = (first - y) - error
     z = y * y
@@ -404,8 +400,8 @@ def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
         large = 1.0 if large == _INFINITY or large == 0.0 else large * scale
     near, middle = small < 0.4375 * large, small < 0.6875 * large
     c = 0.0 if near else (0.5 if middle else 1.0)
-    back = 0.0 if near else (_ATAN_HALF[0] if middle else _EIGHTH[0])
-    back_low = 0.0 if near else (_ATAN_HALF[1] if middle else _EIGHTH[1])
+    rotation = 0.0 if near else (_ATAN_HALF[0] if middle else _EIGHTH[0])
+    rotation_low = 0.0 if near else (_ATAN_HALF[1] if middle else _EIGHTH[1])
     top = fma(-c, large, small)
     top_low = fma(-c, large_low, small_low)
     bottom = fma(c, small, large)
@@ -414,19 +410,19 @@ def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
     t_low = (fma(-t, bottom, top) + fma(-t, bottom_low, top_low)) / bottom
     z = t * t
     tail = (t_low - t_low * z) - t * (z * polynomial(z, _ATAN))
-    # the angle is first + sign (back + t)
+    # the angle is first + sign (rotation + t)
     is_behind = bits_down(x, 63) > 0.0
     first = _QUARTER_TURN[0] if is_steep else (_HALF_TURN[0] if is_behind else 0.0)
     first_low = _QUARTER_TURN[1] if is_steep else (_HALF_TURN[1] if is_behind else 0.0)
     minus = (is_steep and not is_behind) or (is_behind and not is_steep)
-    back, back_low, t, tail = (
-        -back if minus else back,
-        -back_low if minus else back_low,
+    rotation, rotation_low, t, tail = (
+        -rotation if minus else rotation,
+        -rotation_low if minus else rotation_low,
         -t if minus else t,
         -tail if minus else tail,
     )
-    start = first + back
-    start_low = ((first - start) + back) + (first_low + back_low)
+    start = first + rotation
+    start_low = ((first - start) + rotation) + (first_low + rotation_low)
     angle = start + t
     return angle + (((start - angle) + t) + (start_low + tail))
 
@@ -441,25 +437,24 @@ def arctangent_of(y: float, x: float) -> float:
 
 
 @inline
-def other_leg(x: float) -> float:
-    """Return sqrt(1 - x^2)."""
+def cosine_of_arcsine(x: float) -> float:
     return sqrt(1.0 - x * x)
 
 
 @inline
-def other_leg_error(x: float) -> float:
+def cosine_of_arcsine_error(x: float) -> float:
     square = x * x
-    rest, root = 1.0 - square, other_leg(x)
+    rest, root = 1.0 - square, cosine_of_arcsine(x)
     lost = ((1.0 - rest) - square) - fma(x, x, -square)
     return (fma(-root, root, rest) + lost) / (2.0 * root) if root > 0.0 else 0.0
 
 
 def arcsine(x: float) -> float:
-    return with_sign_of(angle_of(abs(x), 0.0, other_leg(x), other_leg_error(x)), x)
+    return with_sign_of(angle_of(abs(x), 0.0, cosine_of_arcsine(x), cosine_of_arcsine_error(x)), x)
 
 
 def arccosine(x: float) -> float:
-    return angle_of(other_leg(x), other_leg_error(x), x, 0.0)
+    return angle_of(cosine_of_arcsine(x), cosine_of_arcsine_error(x), x, 0.0)
 
 
 def hyperbolic_tangent(x: float) -> float:

@@ -62,6 +62,5 @@ def joint_entry(functions: Mapping[str, str], attributes: str, recorder: str = "
 
 
 def declarations(texts: Iterable[str], lanes: int = JOINT_ANGLES) -> list[str]:
-    """Return the declaration of the joint function if one of the `texts` calls it, else nothing."""
     called = any(f"@{symbol(lanes)}(" in text for text in texts)
     return [f"declare {result(lanes)} @{symbol(lanes)}(<{lanes} x double>)"] if called else []

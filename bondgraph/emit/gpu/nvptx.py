@@ -87,12 +87,10 @@ def _on_the_stack(text: str) -> str:
 
 
 NOTE_FAR = "note_far_angle"
-"""Name of the function that records an angle beyond `FAR`."""
 
 
 @functools.cache
 def elementary_text() -> str:
-    """Return the LLVM IR of the elementary functions of scalars, and of the functions that record angles beyond `FAR`."""
     entries = [_entry(name) for name in ELEMENTARY]
     joint = trigonometry.joint_entry(
         {name: ELEMENTARY[name].__name__ for name in ("sin", "cos")}, "nounwind alwaysinline", NOTE_FAR

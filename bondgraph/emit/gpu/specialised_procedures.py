@@ -111,7 +111,7 @@ def _specialised(
             case Called(Name(_, name), operands, gives, result) if name in names:
                 yield Called(names[name], operands, gives, result)
             case Called(Name() as function, operands, gives, result):
-                yield Called(_kind_of(operands, gives).name, (function, *operands), gives, result)
+                yield Called(_signature_of(operands, gives).name, (function, *operands), gives, result)
             case _:
                 yield step
 
@@ -122,7 +122,7 @@ def _literal(kind: str, word: int) -> Literal:
     return Literal("i64", word - (1 << 64) if word >> 63 else word)
 
 
-def _kind_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
+def _signature_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
     return CalledByNumber(gives, tuple(operand.kind for operand in operands))
 
 
@@ -130,7 +130,7 @@ def kinds_by_number(procedures: Iterable[Procedure]) -> set[CalledByNumber]:
     """Return the signatures of the functions that specialised procedures call by index."""
     steps = (step for procedure in procedures for step in procedure.instructions if isinstance(step, Called))
     return {
-        _kind_of(step.operands[1:], step.gives)
+        _signature_of(step.operands[1:], step.gives)
         for step in steps
         if isinstance(step.function, str) and step.function.startswith("numbered.")
     }

@@ -93,7 +93,6 @@ def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints
 
 @external
 def searchsorted(number: float, points: Values, count: int) -> float:
-    """Return how many points are at or below a value."""
     return op.OPERATIONS[op.SEARCHSORTED].numpy(number, points[:count])
 
 
@@ -135,7 +134,6 @@ def rule_routine(code: int) -> Routine:
 
 
 def texts(lanes: int) -> list[str]:
-    """Return the rules as LLVM IR, with the functions that they call."""
     rules = []
     for code in ARGUMENTS:
         routine = rule_routine(code)

@@ -63,6 +63,10 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
 
     def function(*inputs_and_out: np.ndarray) -> None:
         *inputs, out = inputs_and_out
+        if out.ndim == 2:
+            for row in zip(*(np.broadcast_to(block, (len(out), block.shape[-1])) for block in inputs), out, strict=True):
+                function(*row)
+            return
         values = steps.start.copy()
         values[steps.positions] = np.concatenate(inputs)[input_indices]
         for first in range(0, steps.groups, stride):
@@ -85,7 +89,7 @@ def _steps(
     begins = {name: k for k, (name, _) in enumerate(routine.blocks)}
     computed = [position for position in needed if nodes[position][0] > op.INPUT]
     index: dict[int, int] = {}
-    begun: list[np.ndarray] = []
+    leaf_values: list[np.ndarray] = []
     inputs: list[tuple[int, int, int]] = []
     size = 0
     for position in (position for position in needed if nodes[position][0] <= op.INPUT):
@@ -94,10 +98,10 @@ def _steps(
         if code in op.OF_BLOCKS:
             inputs += [(size + k, begins[blocks[arguments[0]]], arguments[1] + k) for k in range(count)]
         constants = table_values(nodes[position]) if code == op.TABLE else np.atleast_1d(arguments[0])
-        begun.append(np.zeros(count) if code in op.OF_BLOCKS else constants)
+        leaf_values.append(np.zeros(count) if code in op.OF_BLOCKS else constants)
         size += count
     index |= {position: size + k for k, position in enumerate(computed)}
-    values = np.concatenate([*begun, np.zeros(len(computed))])
+    values = np.concatenate([*leaf_values, np.zeros(len(computed))])
     operations, table, varying = list[int](), list[tuple[int, ...]](), list[tuple[int, ...]]()
     rest = (0,) * MAX_ARGUMENTS
     for position in computed:

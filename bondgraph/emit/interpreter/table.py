@@ -55,7 +55,6 @@ class InterpreterTable:
         return code.machine_code(self.lanes).address("interpret")
 
     def steps(self, is_guarded: bool = True) -> np.ndarray:
-        """Return the steps with the addresses of their guarded or quick code."""
         steps = self.fields.copy()
         steps[:, 0] = code.addresses(self.lanes, is_guarded)[tuple(self.variants)]
         return steps
@@ -104,7 +103,6 @@ class InterpretedSteps:
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)
 
     def table(self, lanes: int, block: int) -> InterpreterTable:
-        """Return the table for this many runs, with this many columns in a vector."""
         passes = max(ceil(self.groups / STRIP), 1)
         width = ceil(ceil(self.groups / block) / passes)
         place, steps, columns = self._allocated(block, width, passes)

@@ -97,9 +97,9 @@ class Expressions(Emitter):
             case ast.Compare(left, operations, others):
                 return self._compare(operations, [self.expression(part) for part in (left, *others)], node)
             case ast.BoolOp(operation, parts):
-                return self._joined(node, "and" if isinstance(operation, ast.And) else "or", parts)
+                return self._bool_operation(node, "and" if isinstance(operation, ast.And) else "or", parts)
             case ast.IfExp(test, yes, no):
-                return self._chosen(test, (yes, no), node)
+                return self._conditional(test, (yes, no), node)
             case ast.Call():
                 return self._call(node)
         self.refuse(node)
@@ -115,7 +115,6 @@ class Expressions(Emitter):
     # Tables and arrays.
 
     def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[Term, Any]:
-        """Return the index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
@@ -192,17 +191,17 @@ class Expressions(Emitter):
             self.refuse(operation)
         return self.step(f"{_COMPARED[type(operation)]} {KINDS[kind]}", *pair)
 
-    def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
+    def _bool_operation(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
         """Return `a and b` or `a or b`: skip parts that do not decide the result, unless evaluating them is harmless."""
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             return self._eager(name, parts, node)
-        return self._by_ways(node, (ast.Constant(True), ast.Constant(False)))
+        return self._by_branch(node, (ast.Constant(True), ast.Constant(False)))
 
     def _eager(self, name: str, parts: Sequence[ast.expr], node: ast.AST) -> Computed:
         results = [self.converted(self.expression(part), bool, node) for part in parts]
         return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
-    def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
+    def _conditional(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
         """Return `a if condition else b`: evaluate only the chosen part, unless evaluating both is harmless."""
         if self.is_known(test):
             return self.expression(parts[0] if self.known(test) else parts[1])
@@ -216,12 +215,11 @@ class Expressions(Emitter):
             name = "select double" if wide else f"select {KINDS[kind]}"
             numbers = [self.step("real", each) if wide and each.kind == KINDS[int] else each for each in numbers]
             return self.from_memory(self.step(name, condition, *numbers), kind)
-        return self._by_ways(test, parts)
+        return self._by_branch(test, parts)
 
-    def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values by a branch, so that only the chosen value is evaluated."""
+    def _by_branch(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
         kind, local = None, None
-        with self.ways(test) as (yes, no, done):
+        with self.branches(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
                 self.write.label(label)
                 value = self.expression(part)
@@ -252,7 +250,7 @@ class Expressions(Emitter):
                 self.write.fork(result, yes, no)
 
     @contextmanager
-    def ways(self, test: ast.expr | Term) -> Iterator[tuple[str, str, str]]:
+    def branches(self, test: ast.expr | Term) -> Iterator[tuple[str, str, str]]:
         """Branch on a test, or on an evaluated condition; yield the labels of both branches and of their end."""
         yes, no, done = (self.write.new_label() for _ in range(3))
         if isinstance(test, ast.expr):
@@ -278,7 +276,7 @@ class Expressions(Emitter):
         if target is typing.cast and isinstance(values[0], Known) and isinstance(values[1], Computed):
             return Computed(values[0].value.__metadata__[0], values[1].result)
         if not self._is_translated(target):
-            return self._call_word(target, values, node)
+            return self._call_builtin(target, values, node)
         names = source_of(target).arguments
         if len(names) != len(values):
             self.fail(node, f"{target.__name__} takes {plural(len(names), 'argument')}, not {len(values)}")
@@ -304,7 +302,7 @@ class Expressions(Emitter):
         if self.mask is not None:
             self.fail(node, "this would happen in all lanes; test anywhere(...), and use conditional expressions")
 
-    def _call_word(self, word: Any, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
+    def _call_builtin(self, word: Any, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
         if word in PRIMITIVE_OF:
             return Computed(float, self.step(PRIMITIVE_OF[word], *(self.converted(each, float, node) for each in values)))
         if word in SHIFT_OF:

@@ -51,7 +51,6 @@ class Array:
 
     @property
     def kind(self) -> str:
-        """LLVM type of the entries in memory."""
         return KINDS.get(self.entries, POINTER)
 
 

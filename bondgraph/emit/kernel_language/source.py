@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class TranslationError(TypeError):
-    """Error for a function that uses a construct the kernel language lacks; the message begins with file and line."""
+    """Error for a function that is not written in the kernel language; the message begins with file and line."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class FunctionSource:
 
 @functools.cache
 def source_of(function: Function) -> FunctionSource:
-    """Read the source of a function; raise a TranslationError for arguments that are not plain or have no type."""
+    """Read the source of a function, and check its signature and that it always returns its result."""
     tree = _definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     reads, writes = _names(tree)

@@ -79,7 +79,7 @@ class _Translation:
             writer.bind(argument, writer.load_lanes(number) if in_memory else writer.from_memory(number, kind), source.tree)
         writer.block(source.tree.body)
         if not write.ended:
-            write.give(
+            write.return_value(
                 (real(0.0) if result is float else integer(0)) if result in KINDS else None
             )  # unreachable if the function has a result
         self.procedures.append(write)
@@ -153,7 +153,7 @@ class _Statements(Expressions):
     def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
         again = self.write.new_label()
         self.write.label(again)
-        with self.ways(test) as (yes, no, done):
+        with self.branches(test) as (yes, no, done):
             self.write.label(yes)
             self._body(again, done, body)
             self.write.jump(again)
@@ -195,7 +195,7 @@ class _Statements(Expressions):
             self._if_lanes(condition, body, orelse)
         else:
             before, ends = set(self.assigned), []
-            with self.ways(condition) as (yes, no, done):
+            with self.branches(condition) as (yes, no, done):
                 for label, block in ((yes, body), (no, orelse)):
                     self.assigned = set(before)
                     self.write.label(label)
@@ -260,22 +260,22 @@ class _Statements(Expressions):
         elif self.mask is not None:
             self.fail(node, "a single lane cannot return")
         elif value is None or kind is type(None):
-            self.write.give()
+            self.write.return_value()
         elif self.lanes > 1 and kind is float:
             self.store_lanes(self.write["result"], self.converted(self.expression(value), float, node))
-            self.write.give()
+            self.write.return_value()
         else:
             result = self.in_memory(self.expression(value), kind, node)
             if is_wide(result):
                 self.fail(node, "the result is one number for all lanes")
-            self.write.give(result)
+            self.write.return_value(result)
 
     # Calls of other functions of the language.
 
     def call_function(self, function: Function, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         types = types_of(function)
         if getattr(function, "is_inline", False):
-            return self._put_here(source_of(function), arguments, node)
+            return self._inlined_call(source_of(function), arguments, node)
         self.refuse_mask(node)
         fixed = {name: self._fixed(value, name, node) for name, value in arguments.items() if is_fixed(types[name])}
         passed = [self._passed(value, types[name], node) for name, value in arguments.items() if not is_fixed(types[name])]
@@ -297,7 +297,7 @@ class _Statements(Expressions):
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 
-    def _put_here(self, source: FunctionSource, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
+    def _inlined_call(self, source: FunctionSource, arguments: Mapping[str, Computed | Known], node: ast.AST) -> Computed | Known:
         writer = _Statements(self.write, source, self.translation, self.mask)
         for name, value in arguments.items():
             kind = source.types[name]

@@ -38,7 +38,7 @@ class Computed:
 
 @dataclass(frozen=True)
 class LocalName:
-    """A name that is set several times; `varies` is True if each lane has its own value."""
+    """A name with a variable; `varies` is True if each lane has a separate value."""
 
     type: Any
     local: Variable
@@ -72,7 +72,6 @@ class Emitter:
         return self.write.step(wide_name(name), *map(self.spread, operands))
 
     def spread(self, result: Term) -> Term:
-        """Return a number or a condition for each lane."""
         if is_wide(result):
             return result
         if isinstance(result, Literal) and result.kind == KINDS[float]:

@@ -49,7 +49,7 @@ _HEAD = """\
 #include <string.h>
 """
 
-_WIDEST = 2**31
+_WIDE_INTEGER = 2**31
 """Minimum absolute value of integers that are written with `INT64_C`."""
 
 _KEYWORDS = re.compile(
@@ -81,7 +81,7 @@ static inline double {name}(double x, {other})
     return x;
 }}
 """
-_PASSED_OVER = """\
+_EXTREMUM = """\
 static inline double {name}(double x, double y)
 {{
     return y {sign} x || x != x ? y : x;
@@ -106,7 +106,7 @@ def _helpers() -> Iterator[tuple[str, str]]:
     ):
         yield name, _OF_BITS.format(name=name, other=other, more=more, changed=changed)
     for name, sign in (("minnum", "<"), ("maxnum", ">")):
-        yield name, _PASSED_OVER.format(name=name, sign=sign)
+        yield name, _EXTREMUM.format(name=name, sign=sign)
 
 
 _KINDS = ("double", "i64", "ptr")
@@ -175,7 +175,7 @@ class _Definition:
         return "\n".join([_head(self.procedure), "{", *lines, "}\n"])
 
     def _length(self, variable: Variable) -> str:
-        count = self.procedure.width if variable.holds in _WIDE else variable.room
+        count = self.procedure.width if variable.holds in _WIDE else variable.length
         return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
@@ -200,7 +200,7 @@ class _Definition:
         first = operands[0]
         if {*primitive.takes, primitive.gives} & _WIDE:
             return self._in_lanes(step, result)
-        if isinstance(first, Variable) and first.room == 1 and primitive in (_LOAD[first.holds], _STORE[first.holds]):
+        if isinstance(first, Variable) and first.length == 1 and primitive in (_LOAD[first.holds], _STORE[first.holds]):
             return f"{_assignment(result)}{first.name}" if result else f"{first.name} = {self._text(operands[1])}"
         text = primitive.c.format_map(dict(zip("xyz", map(self._text, operands), strict=False)))
         if result and primitive in _AT and self.uses[result.name] == 1:
@@ -235,8 +235,8 @@ class _Definition:
         match operand:
             case Literal(_, number):
                 return _number(number)
-            case Variable(name, _, room):
-                return f"(char *){name}" if room > 1 else f"(char *)&{name}"
+            case Variable(name, _, length):
+                return f"(char *){name}" if length > 1 else f"(char *)&{name}"
             case Name(_, name):
                 return self.inlined.get(name, _named(name))
 
@@ -261,5 +261,5 @@ def _jump_labels(instruction: Instruction, following: Instruction | None) -> tup
 
 def _number(value: float) -> str:
     if not isinstance(value, float):
-        return f"INT64_C({value})" if abs(value) >= _WIDEST else str(value)
+        return f"INT64_C({value})" if abs(value) >= _WIDE_INTEGER else str(value)
     return "NAN" if math.isnan(value) else repr(value).replace("inf", "INFINITY")

@@ -59,7 +59,7 @@ _NARROW = {wide: kind for kind, wide in WIDE.items()}
 
 def _variable(variable: Variable, width: int) -> str:
     held = f"<{width} x {_NARROW[variable.holds]}>" if variable.holds in _NARROW else variable.holds
-    return f"  %{variable.name} = alloca {held}" + (f", i64 {variable.room}" if variable.room > 1 else "")
+    return f"  %{variable.name} = alloca {held}" + (f", i64 {variable.length}" if variable.length > 1 else "")
 
 
 def _line(instruction: Instruction, width: int) -> str:

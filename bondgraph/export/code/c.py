@@ -31,7 +31,7 @@ _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "pow
 
 _TITLES = {
     "states": "states x, and their rates",
-    "parameters": "parameters p, which can be set",
+    "parameters": "parameters p",
     "modes": "modes m: the state of each automaton, as an integer",
     "outputs": "outputs",
     "powers": "powers, whose integrals over a run give the energy balance",
@@ -87,7 +87,6 @@ def _constant(content: Content, table: str, entry: Entry) -> str:
 
 
 def enumeration(content: Content, table: str, total: str) -> str:
-    """Return an enum of the entries' constants and the total length."""
     entries = content.tables[table]
     lines = [f"/* {_TITLES[table]} */", "enum {"]
     named = [(constant, entry) for entry in entries if (constant := _constant(content, table, entry))]
@@ -119,8 +118,8 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
         ("outputs", "out: the values named above, and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
-        ("powers", "out: W", "powers"),
-        ("energies", "out: J", "energies"),
+        ("powers", "out: powers in W", "powers"),
+        ("energies", "out: energies in J", "energies"),
     )
     lines = [
         f"/* Call after every change of parameters: fills p from p[{total['parameters']}] onwards. */",
@@ -138,7 +137,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ]
         if content.pushes:
             lines += [
-                "/* out: what a transition's impulse adds to the guards, then x without the impulse; returns 1, or 0 if none. */",
+                "/* out: numbers that an impulse adds to the guards, then x without it; returns 1, or 0 without an impulse. */",
                 f"int {n}_push(int transition, {_CALL[1:]}",
             ]
         lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
@@ -160,7 +159,6 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
 
 
 def c_number(value: float) -> str:
-    """Return a number as C source that a compiler reads back exactly."""
     return constant(value, "NAN", "INFINITY")
 
 

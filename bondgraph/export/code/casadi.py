@@ -42,9 +42,9 @@ def casadi_forms() -> dict[str, Callable[..., Any]]:
         return sum((point <= u for point in points), casadi.SX(0.0))
 
     def take(index: Any, values: list[Any]) -> Any:
-        result = values[-1]
-        for k in reversed(range(len(values) - 1)):
-            result = casadi.if_else(index <= k, values[k], result)
+        result = values[0]
+        for k in range(1, len(values)):
+            result = casadi.if_else(index >= k, values[k], result)
         return result
 
     special: dict[str, Callable[..., Any]] = {

@@ -3,7 +3,7 @@
 Identifiers for the user's names are valid in C, Python, MATLAB and SymPy, with one rule for all. Latin letters and digits are
 kept, accents are dropped, Greek letters are spelled out ("ω1" becomes omega1), a derivative ' becomes _dot, any other letter
 its code point (u4e2d), and each run of other characters one underscore. A name that would begin with a digit, be reserved in a
-language or look like a variable of the code (v12) gets an additional character. Names that then differ only in capitals are
+language or look like a variable of the code (v12) gets an additional character. Names that then differ at most in capitals are
 numbered.
 """
 
@@ -97,7 +97,6 @@ def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 
 def is_reserved(word: str) -> bool:
-    """Return True for a reserved word of a language or a name of the code itself."""
     return word.lower() in RESERVED_WORDS or _STEP.fullmatch(word) is not None
 
 
@@ -126,7 +125,6 @@ def entries(items: Iterable[tuple[str, tuple[int, ...], str, str]], taken: Itera
 
 
 def count(entries: Iterable[Entry]) -> int:
-    """Return the total number of scalars."""
     return sum(entry.size for entry in entries)
 
 
@@ -335,7 +333,7 @@ def event_notes(content: Content, phrases: Phrases) -> list[str]:
 
 
 def comment_safe(words: str) -> str:
-    """Return text on one line that cannot end or begin a comment."""
+    """Return text on one line that cannot begin or end a comment or docstring."""
     return " ".join(words.replace("*/", "* /").replace("/*", "/ *").replace('"""', "'''").replace("\\", "/").split())
 
 

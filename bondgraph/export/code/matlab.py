@@ -101,9 +101,8 @@ def _functions(content: Content) -> dict[str, str]:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
         files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
-        meaning = (
-            f"Changes of {plural(lengths['guards'], 'guard')} by the impulse of transition k, then x without it; [] if none."
-        )
+        changes = f"Changes of {plural(lengths['guards'], 'guard')} by the impulse of transition k"
+        meaning = f"{changes}, then x without it; [] without an impulse."
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
@@ -176,13 +175,13 @@ def _text(signature: str, meaning: str, lines: Iterable[str]) -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[list[str], list[str]]:
-    bodies, room = pieces(
+    bodies, slot_count = pieces(
         MATLAB, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}({k + 1})", lambda k: f"out({k + 1})"
     )
     arguments = ", ".join(blocks)
     if len(bodies) == 1:
         return [], bodies[0]
-    texts, calls = [], [f"w = zeros({max(room, 1)}, 1);"]
+    texts, calls = [], [f"w = zeros({max(slot_count, 1)}, 1);"]
     for k, body in enumerate(bodies):
         signature = f"[out, w] = {name}_steps_{k + 1}({arguments}, out, w)"
         texts.append(_text(signature, f"Part {k + 1} of {len(bodies)}.", body))

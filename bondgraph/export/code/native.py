@@ -1,7 +1,5 @@
-"""C source whose results are bit-identical to machine code: this module also writes the elementary functions that it calls.
-
-Fused operations are steps of the program (`emit.fusions`), written as `fma` in C.
-"""
+"""C source whose results are bit-identical to machine code: with this package's elementary functions, and fused operations as
+`fma`."""
 
 from __future__ import annotations
 

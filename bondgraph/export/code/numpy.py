@@ -113,7 +113,7 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = f"Changes of guards (..., {k}) by the impulse of transition k, and x without it (..., {n}); or None."
+        meaning = f"Changes of guards (..., {k}) by the impulse of transition k, and x without it (..., {n}); None without one."
         none = "    if k not in _PUSH:\n        return None"
         parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:
@@ -146,13 +146,13 @@ def _array(name: str, numbers: Sequence[float], kind: str = "float") -> str:
 
 
 def _parts(name: str, steps: Listing, blocks: Sequence[str] = BLOCKS) -> tuple[str, str]:
-    bodies, room = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
+    bodies, slot_count = pieces(NUMPY, steps, lambda b, k: "t" if blocks[b] == "t" else f"{blocks[b]}[{k}]", "out[{}]".format)
     texts = [
         "\n".join([f"def _{name}_{k}(t, x, p, m, out, w):", *(f"    {line}" for line in body or ["pass"]), "\n"])
         for k, body in enumerate(bodies)
     ]
     calls = "".join(f"_{name}_{k}, " for k in range(len(bodies)))
-    return "\n".join(texts), f"({calls.strip()}), {len(steps.outputs)}, {room}"
+    return "\n".join(texts), f"({calls.strip()}), {len(steps.outputs)}, {slot_count}"
 
 
 def _function(name: str, steps: Listing, meaning: str) -> str:

@@ -20,15 +20,8 @@ from screws.names import similar_names
 
 @dataclass(frozen=True)
 class SelfContained:
-    """Routine of a model that includes the steps of `prepare` that it needs.
-
-    Parameters
-    ----------
-    name : name of the routine.
-    compiled : the model.
-    sizes : lengths of t, x, the user's parameters and m.
-    steps : steps of the routine.
-    """
+    """Routine of a model that includes the steps of `prepare` that it needs; `sizes` are the lengths of t, x, the user's
+    parameters and m."""
 
     name: str
     compiled: Compiled

@@ -224,7 +224,8 @@ class SymPyModel:
 def sympy_model(model: Compilable) -> SymPyModel:
     """Return a model in SymPy: the compiled routines as expressions with common subexpressions.
 
-    Time derivatives, algebraic loops, dependent storages and constraints are already solved, as in machine code.
+    Time derivatives, linear algebraic loops, dependent storages and constraints are already solved, as in machine code; nonlinear
+    loops are in `loops`.
 
     Parameters
     ----------

@@ -55,7 +55,6 @@ def this_platform() -> Platform | None:
 
 
 def host_compiler() -> tuple[str, ...]:
-    """Return the command of the C compiler of this machine: CC if it is set, else cc, gcc or clang; empty if it is not found."""
     named = os.environ.get("CC")
     for command in (named, "cc", "gcc", "clang"):
         words = shlex.split(command) if command else []
@@ -67,7 +66,6 @@ def host_compiler() -> tuple[str, ...]:
 
 
 def cross_compiler(target: str) -> tuple[str, ...]:
-    """Return the command of ziglang's compiler for a platform; empty if it is not installed."""
     if importlib.util.find_spec("ziglang") is None:
         return ()
     return (sys.executable, "-m", "ziglang", "cc", "-target", target)

@@ -25,11 +25,8 @@ class UnitContent:
 
     Parameters
     ----------
-    name : name of the model.
     identifier : name of the library.
     token : string that the importer must pass back.
-    kinds : interface types.
-    indicators : number of event indicators.
     start, stop, tolerance : start and stop time (s) and relative tolerance of the exported experiment.
     step : communication step of the exported experiment, s.
     derivatives : True if directional derivatives are provided.
@@ -186,7 +183,7 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute `initial`; empty if the standard does not allow it."""
+    """Return the attribute `initial`; empty for inputs and the time, which must not have it, and for constants."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 from bondgraph.render.diagram import Diagram
 
-MOST_SLIDERS = 6
+MAX_SLIDERS = 6
 """Maximum number of parameters with a slider if none are chosen."""
 _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
@@ -52,7 +52,7 @@ def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable
 
 
 def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[float, float]]:
-    """Return the ranges of at most `MOST_SLIDERS` sliders: inputs first, then other tunable parameters, each from half to twice
+    """Return the ranges of at most `MAX_SLIDERS` sliders: inputs first, then other tunable parameters, each from half to twice
     its value, or from -1 to 1 for an input that is zero.
 
     Matrices, and other parameters that are zero, have no sliders.
@@ -68,7 +68,7 @@ def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[floa
                 ranges[name] = min(0.5 * value, 2.0 * value), max(0.5 * value, 2.0 * value)
             elif variable.causality == "input":
                 ranges[name] = -1.0, 1.0
-    return dict(list(ranges.items())[:MOST_SLIDERS])
+    return dict(list(ranges.items())[:MAX_SLIDERS])
 
 
 def icons(picture: Diagram, version: int) -> dict[str, bytes]:

@@ -58,7 +58,7 @@ def drive_ports(model: Compilable) -> DrivenModel:
     bonds = {end.element: bond for bond in model.freeze().bonds for end in bond.ends}
     inner, inputs, outputs = copy.copy(model), list[str](), list[str]()
     for port in model.ports:
-        path, owner = _behind(model, port)
+        path, owner = _owner_of(model, port)
         if owner is None or not isinstance(owner.law, Junction):
             continue
         name, size = port, bonds[path].dimension
@@ -71,7 +71,7 @@ def drive_ports(model: Compilable) -> DrivenModel:
     return DrivenModel(inner, tuple(inputs), tuple(outputs))
 
 
-def _behind(graph: Graph, port: str) -> tuple[str, Element | None]:
+def _owner_of(graph: Graph, port: str) -> tuple[str, Element | None]:
     (owner, name), prefix = graph.ports[port], ""
     while isinstance(owner, Graph) and owner.ports:
         prefix += f"{owner.name}."

@@ -36,10 +36,8 @@ class ModelVariable:
 
     Parameters
     ----------
-    kind : kind of the variable.
     name : the user's name; a rate is "der(name)".
     first : index of its first number among the numbers of its kind.
-    shape, unit : shape and unit of its value.
     causality, variability : as the standard defines them.
     start : numbers (size,) at the start, if the importer may know or set them.
     aliases : other names of the value.

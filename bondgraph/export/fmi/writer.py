@@ -115,7 +115,8 @@ def fmu(
     An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, and its conjugate variable is an
     output. The FMU contains results of `simulate` as a reference.
 
-    Without a compiler the FMU contains only its sources, and a `SourceOnlyWarning` is issued.
+    Without a compiler for "host" the FMU has no library for this machine, and a `SourceOnlyWarning` is issued; an FMU without any
+    library contains its sources.
 
     Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
     if ziglang is missing, E605 if a compiler fails, E614 for an invalid `page`; `FileError` E414 or E415 for the path.
@@ -258,16 +259,19 @@ def _binaries(
 ) -> tuple[list[tuple[str, str, bytes]], tuple[str, ...]]:
     made = list[tuple[str, str, bytes]]()
     names = list[str]()
-    for wanted in platforms:
-        kind = build.this_platform() if wanted == build.HOST else build.PLATFORMS[wanted]
-        command = build.host_compiler() if wanted == build.HOST else build.cross_compiler(build.PLATFORMS[wanted].target)
-        if wanted != build.HOST and not command:
-            title = f'a library for "{wanted}" needs the package ziglang'
+    for platform in platforms:
+        is_host = platform == build.HOST
+        kind = build.this_platform() if is_host else build.PLATFORMS[platform]
+        command = build.host_compiler() if is_host else build.cross_compiler(build.PLATFORMS[platform].target)
+        if not is_host and not command:
+            title = f'a library for "{platform}" needs the package ziglang'
             raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
         if kind is None or not command:
-            title = "no C compiler was found: the FMU contains sources only"
-            cures = ("a compiler: cc, gcc, clang, or one named by the environment variable CC", 'pip install "screwbond[cross]"')
-            warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
+            fault = "this platform is not supported" if kind is None else "no C compiler was found"
+            other = f'pip install "screwbond[cross]", and platforms=("{kind.name if kind else next(iter(build.PLATFORMS))}",)'
+            cures = (other,) if kind is None else ("cc, gcc, clang, or a compiler named by the environment variable CC", other)
+            problem = Problem("E606", f"{fault}: the FMU has no library for this machine", cures=cures)
+            warnings.warn(SourceOnlyWarning(problem), stacklevel=4)
             continue
         made.append((kind.name_of_2 if version == 2 else kind.name, kind.ending, build.library(texts, identifier, kind, command)))
         names.append(kind.name)

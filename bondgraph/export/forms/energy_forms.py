@@ -2,7 +2,7 @@
 
 Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv, Lagrange's
 equations are p' = E^T dL/dq + Q. With H = T + V in terms of q and p, Hamilton's equations are q' = E dH/dp, p' = -E^T dH/dq + Q.
-E is the identity except for displacements of springs, on which only V depends.
+E is the identity except for displacements of springs, on which only V depends, and of constraints.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates.
+    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates, an IC with
+    its own `bias`, and an Euler junction.
     """
     mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
     q, v = _symbols(mechanics.q), _symbols(mechanics.v)
@@ -97,18 +98,21 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
 
 def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
-    """Return mechanical equations whose velocities are the rates of coordinates; raise E278 if they are not."""
+    """Return mechanical equations whose velocities are the rates of coordinates, and whose centrifugal forces follow from the
+    kinetic energy; raise E278 for an element that prevents this."""
+    form = "Lagrange's or Hamilton's equations"
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
-            raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy")
+            raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy", form)
         if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.has_user_bias:
-            raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`")
+            raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`", form)
+        if isinstance(law, laws.SkewGyrator):
+            raise no_form(compiled, path, "its force follows from no energy", "`mechanical_equations`", form)
     return mechanics_of(compiled, numbers)
 
 
 def _forces(mechanics: MechanicalEquations) -> Any:
-    """Return B u - D v + H^T lambda."""
     v, u, multipliers = (
         sympy.Matrix(len(names), 1, _symbols(names)) for names in (mechanics.v, mechanics.u, mechanics.multipliers)
     )

@@ -111,7 +111,7 @@ def linear_equations(
             "E276", f'"{element.name}" is sampled', *cures, about=compiled.system.name, why=why, places=(element.place,)
         )
     x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (equations.states, equations.inputs))
-    expanded = _expanded(equations, {*x, *u})
+    expanded = _expanded(equations)
     rows = [_row(expression, x, u) for expression in expanded.values()]
     if None in rows:  # perhaps only terms with coefficients of zero, such as a cubic term, are nonlinear
         zeros = {sympy.Symbol(name, real=True): sympy.S.Zero for name, number in equations.parameters.items() if number == 0.0}
@@ -152,8 +152,8 @@ def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | Non
     return None if rest != 0 or any(entry.free_symbols & changing for entry in row) else row
 
 
-def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
-    """Return rates and outputs, with unknowns solved for and definitions expanded if they depend on states or inputs."""
+def _expanded(equations: StateEquations) -> dict[str, Any]:
+    """Return rates and outputs, with unknowns solved for and all definitions expanded."""
     values: dict[Any, Any] = {}
     for system in equations.systems:
         needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
@@ -165,12 +165,11 @@ def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
 
 
 def _add_values(equations: StateEquations, names: set[str], values: dict[Any, Any]) -> None:
-    todo = {s.name for name in names for s in equations.definitions.get(name, sympy.S.Zero).free_symbols}
-    wanted = names | todo
-    while more := {s.name for n in wanted for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - wanted:
-        wanted |= more
+    needed = set(names)
+    while more := {s.name for n in needed for s in equations.definitions.get(n, sympy.S.Zero).free_symbols} - needed:
+        needed |= more
     for name, meant in equations.definitions.items():
-        if name in wanted:
+        if name in needed:
             values[sympy.Symbol(name, real=True)] = meant.xreplace(values)
 
 

@@ -120,7 +120,7 @@ class MechanicalEquations(Typeset):
     H: Any
     """Constraint Jacobian (m, n), h' = H v."""
     h: Any
-    """Constraint functions (m, 1), which are zero; a symbol for a constraint without a position."""
+    """Constraint functions (m, 1), which vanish: a symbol if h is a state, 0 for a constraint that holds only a velocity."""
     gamma: Any
     """Right-hand side of H v' = gamma (m, 1)."""
     E: Any
@@ -220,7 +220,7 @@ class LagrangeEquations(Typeset):
         for k, name in enumerate(self.mechanics.v):
             right = writer.plain(self.slopes[k] + self.Q[k])
             lines.append(f"{name}: d/dt ({writer.plain(self.p[k])}) = {right}")
-        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h if h != 0)])
 
     def latex(self) -> str:
         """Return an `align*` environment with L and one line for each velocity."""
@@ -230,7 +230,7 @@ class LagrangeEquations(Typeset):
             rf"\tfrac{{d}}{{dt}}\left({writer.latex(p)}\right) &= {writer.latex(slope + force)}"
             for p, slope, force in zip(self.p, self.slopes, self.Q, strict=True)
         ]
-        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
+        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h if h != 0)])
 
 
 @short_repr
@@ -255,7 +255,7 @@ class HamiltonEquations(Typeset):
         lines = [f"H = {writer.plain(self.H)}"]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.mechanics.q, self.q_rates, strict=True)]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.p, self.p_rates, strict=True)]
-        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h if h != 0)])
 
     def latex(self) -> str:
         """Return an `align*` environment with H and one line for each rate."""
@@ -266,7 +266,7 @@ class HamiltonEquations(Typeset):
                 rf"{dotted(letter_of(self.letters, name))} &= {writer.latex(rate)}"
                 for name, rate in zip(names, rates, strict=True)
             ]
-        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h)])
+        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h if h != 0)])
 
 
 def _column(names: tuple[str, ...]) -> Any:
@@ -325,7 +325,8 @@ class StateEquations(Typeset):
     """Linear equations in unknowns whose solution would be too long."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """Parameters of sources, which stay symbols; for a part, also the values from outside."""
+    """Parameters of sources, which stay symbols, and derivatives u' of varying parameters; for a part, also the values from
+    outside and their derivatives."""
     parameters: Mapping[str, float]
     """Every other parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)

@@ -176,9 +176,9 @@ def state_equations(
     selection = part_of(compiled, part)
     labels = tuple(label for state in selection.states for label in labels_of(state.name, np.shape(state.initial)))
     sampled = tick_updates(system)
-    wanted = [sampled[state.name][0] if state.name in sampled else state.rate for state in selection.states]
-    wanted += [system.resolve(name) for name in outputs]
-    stages = stages_of(system, wanted, selection.outside)
+    requested = [sampled[state.name][0] if state.name in sampled else state.rate for state in selection.states]
+    requested += [system.resolve(name) for name in outputs]
+    stages = stages_of(system, requested, selection.outside)
     inputs = inputs_of(compiled)
     known_values, slopes = known_symbols(system, {*inputs, *varying}, varying, numbers)
     known_values |= {name: symbol_of(system, name) for name in (*selection.outside, *system.modes)}
@@ -188,7 +188,7 @@ def state_equations(
     moving = {s for name in names_of_moving for s in scalars_of(symbol_of(system, name))}
     moving |= {slope for slope in slopes.values() if slope.is_Symbol} | set(beyond)
     names = labels + tuple(label for name in outputs for label in labels_of(name, _shape(system, name)))
-    request = _Request(system, stages, known_values, slopes, moving, held, wanted, names)
+    request = _Request(system, stages, known_values, slopes, moving, held, requested, names)
     small = _is_small(system, stages.statements)
     definitions, results = _solve(request, READABLE if small else BY_PARTS)
     if small and (definitions.expressions or definitions.systems):
@@ -216,7 +216,7 @@ def state_equations(
     }
     occurring |= {name for clock in ticks.values() for name in clock}
     symbols = [label for name in inputs for label in labels_of(name, _shape(system, name)) if label in occurring]
-    symbols += sorted({s.name for b in beyond for s in (b, slopes[b]) if s.name in occurring})
+    symbols += sorted({s.name for s in (*beyond, *slopes.values()) if s.is_Symbol and s.name in occurring})
     return StateEquations(
         name=system.name,
         equations=MappingProxyType({name: joined[name] for name in labels}),
@@ -241,7 +241,7 @@ class _Request:
     slopes: Mapping[Any, Any]
     moving: Collection[Any]
     held: Mapping[str, str]
-    wanted: Sequence[str]
+    requested: Sequence[str]
     names: Sequence[str]
     """Label of every scalar of the requested values."""
 
@@ -264,7 +264,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
     for combination in mode_combinations(system, stages.statements, held, enumerate_modes):
         env = {**request.known_values, **{mode: sympy.Integer(k) for mode, k in combination}}
         values = eliminate(system, stages, env, request.slopes, definitions, limits)
-        scalars = [sympy.S(scalar) for name in request.wanted for scalar in scalars_of(values[name])]
+        scalars = [sympy.S(scalar) for name in request.requested for scalar in scalars_of(values[name])]
         for name, scalar in zip(request.names, scalars, strict=True):
             free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
             results[name].append((free, canonical(scalar, request.moving) if limits is READABLE else scalar))
@@ -272,7 +272,6 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Return the values of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()

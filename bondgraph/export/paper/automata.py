@@ -248,12 +248,12 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         flow = writer.letters[writer.system.resolve(f"{path}.h'")]
         ratio = writer.letters[f"{path}.restitution"]
         turns = Math(rf"({flow})^{{+}} = -{ratio}\,({flow})^{{-}}")
-        lost = (", which removes the energy ", Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow")
+        lost = (", which removes ", Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow")
         effects.append(("an impact: an impulse along ", Math(_impulse(writer, path)), " makes ", turns, *lost))
     stopping = [] if event.impact else _stopped(model, event, states)
     if stopping:
         paths = join_words(", ", ((InlineCode(path),) for path in stopping))
-        effects.append(("impulses stop the flows of elements that become active:  ", *paths))
+        effects.append(("impulses stop the flows of elements that become active: ", *paths))
     if event.accumulates is not None:
         effects.append(("if these events accumulate, the run continues in ", InlineCode(states[event.accumulates])))
     if event.passes is not None:

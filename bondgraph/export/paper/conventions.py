@@ -116,7 +116,6 @@ _SCREWS: Words = split_formulas(
 
 
 def method(compiled: Compiled) -> list[Block]:
-    """Return the explanation of impulses, changes of coordinates, and ends of a run."""
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):

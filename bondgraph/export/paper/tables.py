@@ -81,7 +81,8 @@ def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> li
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return the table of terms that differ among otherwise equal parts: a column for each part or, if narrower, each term."""
+    """Return tables of the terms that differ among otherwise equal parts, with a column for each part or, for many parts, each
+    term."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")

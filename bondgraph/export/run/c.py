@@ -72,7 +72,7 @@ def c_run(
     name : prefix of all names and name of the files, an identifier; the model's name by default.
     t_end, initial, parameters, settings : as for `simulate`.
 
-    Raises `ModelError` as `simulate` and `c_source` do; E281 for a run that needs Python or does not reach its end.
+    Raises `ModelError` as `simulate` and `c_source` do; E281 for a run that needs Python or fails.
     """
     run, steps = run_content(model, t_end, "c_run", name, parameters, initial, settings)
     return CRun(run.content.name, header_text(run), source_file(run), run.build, run.method.name, steps)

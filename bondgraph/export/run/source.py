@@ -36,7 +36,7 @@ OUTCOMES = {
     EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",
     EventOutcome.UNSOLVED: "an algebraic loop has no solution",
     EventOutcome.NOT_FINITE: "a state is not finite",
-    EventOutcome.STOPPED: "it needs Python (simultaneous collisions)",
+    EventOutcome.STOPPED: "simultaneous collisions need Python",
 }
 """Outcome of an event that ends a run in C -> the reason."""
 
@@ -47,14 +47,9 @@ class RunContent:
 
     Parameters
     ----------
-    content : content of the model's code.
-    image : image of the run.
-    method : method of integration.
-    program : program of the run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
-    fixed : indices of parameters that determine the times of clocks and therefore cannot be set.
+    fixed : indices of parameters that determine the times of clocks or time events, and therefore cannot be set.
     sizes : minimum size of each state (n,) in the error control of the run during export.
-    build : command that compiles the file.
     """
 
     content: Content
@@ -149,7 +144,7 @@ typedef struct {n}_memory {{
     double end; /* time since the start at which the run ended, s */
     int samples; /* rows that are filled */
     int steps; /* steps of the solver */
-    int events; /* events, including events beyond the capacity `room` */
+    int events; /* events, including events beyond `capacity` */
     int outcome; /* why an event ended the run, or 0 */
     int transition; /* the transition that ended it, or -1 */
     double block[{len(run.image.words)}]; /* private: tables and arrays of the solver */
@@ -164,8 +159,8 @@ void {n}_begin({n}_memory *memory);
 /* Set a parameter by its index; return 1, or 0 if it cannot be set. */
 int {n}_set({n}_memory *memory, int parameter, double value);
 
-/* Run from the start to the end; the first `room` events go to rows of {upper}_EVENT_WIDTH numbers (NULL, 0 for none). */
-int {n}_run({n}_memory *memory, double *events, int room);
+/* Run from the start to the end; the first `capacity` events go to rows of {upper}_EVENT_WIDTH numbers (NULL, 0 for none). */
+int {n}_run({n}_memory *memory, double *events, int capacity);
 
 /* Compute the outputs at a sample into {upper}_OUTPUTS numbers. */
 void {n}_outputs({n}_memory *memory, int sample, double *out);
@@ -268,7 +263,7 @@ def _interface_text(run: RunContent, names: FunctionNames, kernels: set[str]) ->
             const int64_t logged = {n}_load_i64({logged});
             const char *log = {n}_load_ptr({place("events", "log")});
             for (int64_t k = 0; k < logged; k++, memory->events++)
-                if (memory->events < room)
+                if (memory->events < capacity)
                     memcpy(events + (size_t)memory->events * {upper}_EVENT_WIDTH, log + 8 * {upper}_EVENT_WIDTH * k,
                            8 * {upper}_EVENT_WIDTH);
             {n}_store_i64({left}, {n}_load_i64({left}) - logged);
@@ -282,7 +277,7 @@ def _interface_text(run: RunContent, names: FunctionNames, kernels: set[str]) ->
             memory->transition = (int){n}_load_double({n}_load_ptr({place("events", "log")})
                 + 8 * ({upper}_EVENT_WIDTH * suspect + {upper}_EVENT_TRANSITION));
     }}"""
-    unused = "" if run.has_events else "    (void)events;\n    (void)room;\n"
+    unused = "" if run.has_events else "    (void)events;\n    (void)capacity;\n"
     outputs = (
         f"""\
     char *block = (char *)memory->block;
@@ -322,7 +317,7 @@ int {n}_set({n}_memory *memory, int parameter, double value)
     return 1;
 }}
 
-int {n}_run({n}_memory *memory, double *events, int room)
+int {n}_run({n}_memory *memory, double *events, int capacity)
 {{
     char *block = (char *)memory->block, *table = block + 8 * {image.tables["integrator"][0]};
     int64_t status = {upper}_NOT_STARTED;

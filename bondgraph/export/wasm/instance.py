@@ -33,7 +33,7 @@ STACK = 1 << 20
 """Size of the stack without large workspaces, bytes; the image of the run follows it."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
-"""Base of packed bytes; the digits are printable characters without a meaning in HTML or JSON."""
+"""Base of packed bytes; the digits are printable characters that need no escapes in a script or in JSON."""
 _SHOWN = "shown"
 """Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
@@ -83,8 +83,8 @@ def page_json(content: Any) -> str:
 
 
 def packed_text(content: bytes) -> str:
-    """Return bytes as text that is safe in HTML and JSON: compressed by zlib, with two digits in base `BASE` for 13 bits, and a
-    single digit for up to six bits at the end."""
+    """Return bytes as text that needs no escapes: compressed by zlib, with two digits in base `BASE` for 13 bits, and a single
+    digit for up to six bits at the end."""
     bits = np.unpackbits(np.frombuffer(zlib.compress(content, 9), dtype=np.uint8))
     rest = len(bits) % 13
     bits = np.concatenate([bits, np.zeros(-len(bits) % 13, dtype=np.uint8)])
@@ -101,7 +101,6 @@ def script() -> str:
 
 
 def page_part(name: str) -> str:
-    """Return the content of a file in this folder."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 

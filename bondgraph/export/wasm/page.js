@@ -58,7 +58,7 @@ function drawPanel({ canvas, curves, outputs, unit }) {
 function draw() { if (now) panels.forEach(drawPanel); }
 function show(run) {
   now = run; run.curves = curvesOf(run); first ??= run;
-  tellRun($("told"), S, run);
+  showStatus($("status"), S, run);
   draw();
 }
 if (S.replay) show({ ...S.replay, events: [], jumps: [], wrong: "" });
@@ -67,6 +67,6 @@ else simulator(S).then(({ run }) => {
   addSliders($("sliders"), S.live, values, again);
   again();
   globalThis.live = { run, S };
-}, error => tellRun($("told"), S, { wrong: `this browser cannot simulate: ${error.message}` }));
+}, error => showStatus($("status"), S, { wrong: `this browser cannot simulate: ${error.message}` }));
 dark.onchange = draw;
 new ResizeObserver(draw).observe($("panels"));

@@ -28,7 +28,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.names import similar_names
 
-MOST_PANELS = 4
+DEFAULT_PANELS = 4
 """Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
@@ -129,7 +129,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
         plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
-        show = plain[:MOST_PANELS]
+        show = plain[:DEFAULT_PANELS]
     panels: list[Panel] = [
         [(word, layout[word])] if isinstance(word, str) else [(each, layout[each]) for each in word] for word in show
     ]
@@ -139,9 +139,8 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
             raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _refuse_panel(
-                name, *names, why=f"the curves of a panel need the same unit, but their units are {words or 'none'}"
-            )
+            why = f"the curves of a panel need the same unit, but their units are {words or 'none'}"
+            raise _refuse_panel(name, *names, why=why, several=len(units) > 1)
     return panels
 
 
@@ -150,16 +149,10 @@ def _has_one_unit(slot: Slot) -> bool:
     return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
-def _refuse_panel(model: str, *names: str, why: str) -> ModelError:
-    shown = ", ".join(f'"{name}"' for name in names)
-    return refusal(
-        "E623",
-        f"{shown or 'an empty panel'} cannot be shown on a page",
-        "a separate panel for each unit",
-        "states, outputs and modes in `compiled.names()`",
-        about=model,
-        why=why,
-    )
+def _refuse_panel(model: str, *names: str, why: str, several: bool = False) -> ModelError:
+    shown = ", ".join(f'"{name}"' for name in names) or "an empty panel"
+    cure = "a separate panel for each unit" if several else "states, outputs and modes in `compiled.names()`"
+    return refusal("E623", f"{shown} cannot be shown on a page", cure, about=model, why=why)
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
@@ -190,7 +183,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         slot = layout[name]
     except KeyError:
         numbers = [word for word in layout.names("p") if not layout[word].shape]
-        near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:MOST_PANELS]]
+        near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:DEFAULT_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
     if slot.block != "p" or slot.shape:
         why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"

@@ -32,7 +32,7 @@ function addSliders(form, live, values, run) {
   form.append(button);
 }
 // Message about a run: why it ended early, or its steps and time; and the warnings of `simulate` for the exported run.
-function tellRun(node, S, run) {
+function showStatus(node, S, run) {
   const events = S.events ? `, ${run.events?.length} event${run.events?.length === 1 ? "" : "s"}` : "", end = run.t?.length ? run.t[run.t.length - 1] : null;
   const early = end === null ? run.wrong : `the run ended at ${written(end)} s: ${run.wrong}`;
   const time = run.milliseconds > 0 ? ` in ${run.milliseconds.toFixed(run.milliseconds < 10 ? 1 : 0)} ms` : "";  // 0 on a clock that is too coarse

@@ -27,7 +27,7 @@ def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str)
             f'libraries: there is no block "{unknown[0]}" with a library',
             f"blocks with libraries: {', '.join(needed) or 'none'}",
         )
-        raise refusal("E695", title, "names of these blocks", about=file, why=why)
+        raise refusal("E695", title, "names of these blocks" if needed else "no libraries", about=file, why=why)
     opened = {}
     for path, library in needed.items():
         if path not in libraries:

@@ -95,7 +95,7 @@ def _refuse_document_type(path: Path, text: bytes) -> None:
 
 
 def _variable(version: int, element: ElementTree.Element) -> FmuVariable | None:
-    """Return a variable; None for a variable that holds strings or bytes, or has no valid reference."""
+    """Return a variable; None for a variable that holds strings, bytes or a clock, or has no valid reference."""
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")

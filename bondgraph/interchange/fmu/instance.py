@@ -74,7 +74,6 @@ class FmuInstance:
         return self._component.value or 0
 
     def begin(self, parameters: Mapping[FmuVariable, float]) -> None:
-        """Set parameters and enter initialisation mode."""
         for variable, value in parameters.items():
             references, values = _arrays(self._version, [variable])
             try:

@@ -101,8 +101,8 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
     The text may contain numbers, arguments, `pi`, + - * / **, comparisons, the functions of `ARITIES`, lists, and entries of
     lists by number.
 
-    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that is itself a power or
-    exceeds `LARGEST_EXPONENT`; and for numbers that overflow.
+    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that contains a power or
+    exceeds `LARGEST_EXPONENT`; for division by zero; and for numbers that overflow.
 
     >>> arithmetic("k*q**4/4", ["q", "k"])(2.0, 50.0)
     200.0
@@ -186,7 +186,7 @@ def _in_postfix(root: ast.expr) -> list[ast.AST]:
         nodes.append(node)
         pending += _operands(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and any(map(_is_power, ast.walk(node.right))):
-            raise InvalidFormula("an exponent is itself a power, a**b**c; make the exponent a parameter")
+            raise InvalidFormula("an exponent contains a power, as in a**b**c; make the exponent a parameter")
     return nodes[::-1]
 
 
@@ -227,7 +227,7 @@ def _listed(name: str, names: Sequence[str]) -> str:
 
 
 def _check_numbers(steps: Sequence[Step]) -> None:
-    """Fold constants; refuse overflow, complex numbers, and large exponents."""
+    """Fold constants; refuse overflow, division by zero, complex numbers and large exponents."""
     stack: list[Any] = []  # numbers; None for values that depend on arguments
     for word, content, *count in steps:
         if word == "argument":
@@ -251,7 +251,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a finite real number, or None for a condition; raise `InvalidFormula` for other numbers."""
+    """Return a real number below 2^1023, or None for a value that is not a number; raise `InvalidFormula` for other numbers."""
     if isinstance(value, complex):
         raise InvalidFormula("it has a complex root of a negative number")
     if type(value) not in (int, float):

@@ -19,6 +19,7 @@ LARGEST_FILE = 1_000_000
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
 _OTHER_NAME = "a different name, or only one of the two"
+_SCRIPT = "a smaller file, or a script that builds the graph"
 _FORM = "keys graph, elements and bonds; docs/files.md has an example"
 
 
@@ -43,18 +44,16 @@ class Document:
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
     """Return the content of a file and its name in messages; raise E630 if it cannot be read, is not UTF-8, or exceeds `largest`
     bytes."""
-    source, name = Path(path), printable_path(path)
+    source, name, cure = Path(path), printable_path(path), "the path of a text file"
     try:
-        size = source.stat().st_size
-        text = source.read_bytes().decode("utf-8-sig") if size <= largest else ""
-        why = "" if size <= largest else f"it has {size} bytes; the limit is {largest}"
+        if (size := source.stat().st_size) <= largest:
+            return source.read_bytes().decode("utf-8-sig").replace("\r\n", "\n"), name
+        why, cure = f"it has {size} bytes; the limit is {largest}", _SCRIPT
     except UnicodeDecodeError:
-        text, why = "", "it is not UTF-8 text"
+        why, cure = "it is not UTF-8 text", "the file saved as UTF-8"
     except (OSError, ValueError) as error:
-        text, why = "", system_reason(error) if isinstance(error, OSError) else str(error)
-    if why:
-        raise refusal("E630", f'"{name}" cannot be read: {why}', "the path of a text file", about=name, places=())
-    return text.replace("\r\n", "\n"), name
+        why = system_reason(error) if isinstance(error, OSError) else str(error)
+    raise refusal("E630", f'"{name}" cannot be read: {why}', cure, about=name, places=())
 
 
 def json_document(text: str, file: str) -> Document:
@@ -95,6 +94,7 @@ def _cure_of(title: str) -> str:
         "start any token": "spaces instead of tabs; quotes around a string",
         "appears twice": _OTHER_NAME,
         "has no number": '"inf", "nan"',
+        "the limit is": _SCRIPT,
     }
     return next((cure for words, cure in cures.items() if words in title), _FORM)
 

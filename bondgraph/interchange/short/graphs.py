@@ -67,7 +67,7 @@ def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
     for port, end in (content.get("ports") or {}).items():
         node = _node(graph, end) if isinstance(end, str) else None
         if node is None:
-            title = f'the port "{port[:60]}" is "{str(end)[:60]}", which is not an element'
+            title = f'the port "{port[:60]}" is "{str(end)[:60]}", {_fault(graph, str(end))}'
             problems.append(document.problem("E635", f"{path}.ports.{port}", title, *_similar(graph, str(end))))
         else:
             graph.expose(port, node)
@@ -104,7 +104,7 @@ def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[st
     if not isinstance(content, Mapping):
         return [document.problem("E632", within[:-1], "the graph must be a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
-        cure = "load_model reads it"
+        cure = "load_model, which reads such files"
         return [document.problem("E632", "format", "the file was written by save_model, not by a person", cure)]
     what = "the graph" if within else "the file"
     problems = [
@@ -148,7 +148,7 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
     unknown = [end for end, node in zip(ends, nodes, strict=True) if node is None]
     if unknown:
         return [
-            document.problem("E635", path, f'a bond joins "{end[:60]}", which is not an element', *_similar(graph, end))
+            document.problem("E635", path, f'a bond joins "{end[:60]}", {_fault(graph, end)}', *_similar(graph, end))
             for end in unknown
             if end not in failed and end.rpartition(".")[0] not in failed
         ]
@@ -177,6 +177,11 @@ def _has_port(part: Part, port: str) -> bool:
 
 def _ports(part: Part) -> list[str]:
     return list(part.ports) if isinstance(part, Graph) else [each.name for each in part.ports]
+
+
+def _fault(graph: Graph, end: str) -> str:
+    owner, _, port = end.rpartition(".")
+    return f'but "{owner}" has no port "{port[:60]}"' if owner in graph.parts else "which is not an element"
 
 
 def _similar(graph: Graph, end: str) -> tuple[str, ...]:

@@ -213,7 +213,7 @@ class ElementReader:
     ) -> dict[str, str]:
         """Return signal paths by their names in formulas; `time` need not be listed."""
         listed = described.get("signals") or []
-        listed = [listed] if isinstance(listed, str) else listed
+        listed = listed if isinstance(listed, (list, Mapping)) else [listed]
         paths = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}
         if len(paths) < len(listed) or not all(isinstance(each, str) for each in (*paths, *paths.values())):
             cure = "signals: {x: left.q, y: right.q}"
@@ -259,13 +259,13 @@ class ElementReader:
                 near = similar_names(key, (*needed, *more), most=2) or [*needed, *more]
                 raise self._error("E632", f"{path}.{key}", f'{what} has the unknown key "{key[:60]}"', ", ".join(near))
             if key not in content:
-                raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
+                raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in {what}")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'
-                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]!r} is not text", cure)
+                raise self._error("E632", f"{path}.{word}", f"{word}: {str(content[word])[:40]} is not text", cure)
 
     def _problem(self, code: str, path: str, title: str, *cures: str) -> Problem:
         return self.document.problem(code, path, title, *cures)

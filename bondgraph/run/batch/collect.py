@@ -87,7 +87,7 @@ class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
     `blocks` are the rows x, p and m of all runs; `checked_run_and_end` computes a single run from its rows;
-    `requested` is as in `PreparedProgram`.
+    `requested` are the `PreparedProgram.requested_times`.
     """
 
     def __init__(

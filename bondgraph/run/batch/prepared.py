@@ -184,7 +184,9 @@ class PreparedProgram:
         result = checked_result(end.result, settings.t_start, self.requested_times, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
-        return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
+        concerns = (*concerns, *contact_concerns(end.result, settings.rtol))
+        statistics = replace(result.statistics, wall_time=time.perf_counter() - begin)
+        return replace(result, warnings=concerns, statistics=statistics), end
 
     def _kept_result(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
@@ -235,7 +237,7 @@ class PreparedProgram:
 
     def run(self, p: np.ndarray, x0: np.ndarray, m0: np.ndarray) -> RunOutcome:
         """Run once, without warnings, from contiguous arrays of floats p (parameters,), x0 (n,), m0 (modes,), of which only the
-        lengths are checked (E305). If machine code alone cannot execute or finish the run, `checked_run_and_end` does (slower)."""
+        lengths are checked (E305). If machine code cannot execute or finish the run, `checked_run_and_end` does (slower)."""
         try:
             lengths = x0.size, p.size, m0.size
         except AttributeError:

@@ -179,7 +179,7 @@ STEPS, LARGE = 4_000, 100
 class Workspace:
     """Tables and arrays for runs by one method in machine code, to be used by one thread at a time.
 
-    `requested` as in `PreparedProgram`; `settings` may have further times, for checks of the constraints.
+    `requested` are the `PreparedProgram.requested_times`; `settings` may have further times, for checks of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, requested: tuple[np.ndarray, np.ndarray]):

@@ -53,7 +53,7 @@ class Statistics:
     events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     ticks : number of clock ticks.
     quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
-    wall_time : duration of the run with its preparation, s.
+    wall_time : duration of the whole run, with its preparation and checks, s.
     integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the

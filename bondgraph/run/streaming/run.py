@@ -149,7 +149,7 @@ class KeptRuns:
             start_energies=run.start_energies,
             events=few.events,
             failure=few.failure,
-            statistics=statistics,
+            statistics=replace(statistics, wall_time=time.perf_counter() - begun),
             warnings=concerns,
             slots=self.chosen.slots,
             values=None,

@@ -1,5 +1,5 @@
-"""Lazy system of a large model of identical parts: numbered statements without names, which `assemble` and the passes
-compute when they are first used.
+"""Lazy system of a large model of identical parts: its statements are numbered; `assemble` and the passes compute their names
+at the first use.
 
 Alias removal and sorting of instances, in arrays, are equivalent to `remove_aliases`, `refuse_undefined_values` and
 `sort_statements` by name, for models without algebraic loops or errors; all other models are left to those functions.
@@ -38,15 +38,13 @@ class SortedInstances:
     """Statements in an order of evaluation, over values without aliases."""
 
     roots: np.ndarray
-    """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Operand of each negation."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
 
 def sorted_instances(patterns: Instances) -> SortedInstances | None:
-    """Remove aliases and sort statements; return None if a value has two producers, or none, or depends on itself."""
+    """Remove aliases and sort statements; return None for systems that only the passes by name can treat or refuse."""
     roots = _merge(patterns)
     columns = [replace(c, outs=roots[c.outs], args=roots[c.args]) for c in patterns.columns()]
     negatives = _negatives(patterns, roots)
@@ -213,7 +211,8 @@ def statement_table(patterns: Instances, ordered: SortedInstances) -> tuple[np.n
 
 
 def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
-    """Return the depth in statements of each value that depends on parameters only, or -1 for all other values."""
+    """Return the depth in statements of each value that depends on parameters only, or -1 for all other values and beyond
+    `MAX_PREPARED_DEPTH`."""
     level = np.full(len(ordered.roots), -1)
     level[parameters] = 0
     changed = True

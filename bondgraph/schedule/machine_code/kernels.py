@@ -180,7 +180,7 @@ def fused_text(
         part = f"{function}.{k}"
         texts.append(loop_function(part, routine, loop, [*parallel, "i64 %from", "i64 %to"], ".read", style, ("%from", "%to")))
         for calls, rounds in ((before, (0, fusion.first)), (after, (fusion.last, fusion.group.rounds * TILE))):
-            first, last = fusion.stretch(k, *rounds)
+            first, last = fusion.instance_range(k, *rounds)
             if first < last:
                 calls.append(f"call void @{part}({passed}, i64 {first}, i64 {last})")
     lags = fusion.group.lags
@@ -348,18 +348,18 @@ def _text(schedule: Schedule, style: Style) -> str:
 
 def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
     parts: list[list[KernelLoop] | Tiled] = []
-    room = 0
+    remaining = 0
     for group in groups:
         loop, last = group.loops[0], parts[-1] if parts else None
         steps = len(loop.kind.program.steps)
         if len(group.loops) > 1:
             parts.append(group)
-        elif loop.count == 1 and isinstance(last, list) and last[0].count == 1 and steps <= room:
+        elif loop.count == 1 and isinstance(last, list) and last[0].count == 1 and steps <= remaining:
             last.append(loop)
-            room -= steps
+            remaining -= steps
         else:
             parts.append([loop])
-            room = MAX_FUNCTION_STEPS - steps
+            remaining = MAX_FUNCTION_STEPS - steps
     return parts
 
 
@@ -368,8 +368,6 @@ _ALL = "alike"
 
 
 class _Single(NamedTuple):
-    """One call of a kernel: block and offset of each argument and result."""
-
     kind: Kind
     ins: tuple[tuple[str, int], ...]
     outs: tuple[tuple[str, int], ...]
@@ -397,7 +395,6 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the LLVM IR shared by all schedules, the table of addresses, and the constants."""
     tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))

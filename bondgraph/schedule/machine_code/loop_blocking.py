@@ -49,15 +49,13 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """Lowest address, and the address after the highest one."""
         last = self.start + self.stride * (self.count - 1)
         return min(self.start, last), max(self.start, last) + self.size
 
 
 def tile_loops(loops: Sequence[KernelLoop]) -> list[Tiled]:
-    """Group loops for tiling, in an equivalent order."""
     groups: list[Tiled] = []
-    behind: list[KernelLoop] = []  # short loops on which the group before them does not depend
+    behind: list[KernelLoop] = []  # short loops after the group; loops that join the group do not depend on them
     for loop in loops:
         group = groups[-1] if groups else None
         lag = None if group is None or loop.count < 2 * TILE or not loop.parallel else _lag(group, loop)
@@ -172,8 +170,7 @@ class Fusion:
                 rounds[key] = max(rounds.get(key, 0), source.rounds)
         return rounds
 
-    def stretch(self, number: int, first: int, last: int) -> tuple[int, int]:
-        """Return a loop's instances in the rounds from `first` up to `last`."""
+    def instance_range(self, number: int, first: int, last: int) -> tuple[int, int]:
         lag, count = self.group.lags[number], self.group.loops[number].count
         return max(first + lag, 0), min(max(last + lag, 0), count)
 

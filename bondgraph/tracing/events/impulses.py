@@ -53,7 +53,6 @@ class JumpEquations:
 
     @property
     def impact(self) -> tuple[str, ...]:
-        """Constraints that collide."""
         return () if self.event is None else self.event.impact
 
     def at(self, state: Sequence[Any], scalars: Sequence[Any], mode: int | None = None) -> list[Any]:
@@ -90,7 +89,6 @@ class JumpEquations:
         return FLOW_ROUNDING * largest(terms)
 
     def integrals(self, names: Sequence[str], impulses: Sequence[Any], state: Sequence[Any]) -> list[Any]:
-        """Return integrals over the impulse of values that are linear in the unknowns."""
         totals: list[Any] = [0.0] * len(names)
         rows = [partials([self.acting.values[name]], list(self.acting.w)) for name in names]
         slopes = {(i, j): slope for i, row in enumerate(rows) for (_, j), slope in row.items()}
@@ -115,13 +113,13 @@ class Residual:
 
     def __init__(self, instant: JumpEquations):
         self.instant, self.values = instant, instant.acting.values
-        self.followed = followed_states(instant.context)
+        self.dependent = dependent_states(instant.context)
         system, at = instant.context.system, functools.partial(instant.at, instant.before)
         producer = {s.outs: s.op for s in system.statements}
-        self.balance = {u.element: producer[(u.residual,)] for u in system.unknowns if u.element in self.followed}
+        self.balance = {u.element: producer[(u.residual,)] for u in system.unknowns if u.element in self.dependent}
         source = None if instant.event is None else instant.event.source
-        was = at([s for name in self.followed.values() for s in scalars_of(self.values[name])], mode=source)
-        self.was = _split(was, {path: len(scalars_of(self.values[name])) for path, name in self.followed.items()})
+        was = at([s for name in self.dependent.values() for s in scalars_of(self.values[name])], mode=source)
+        self.was = _split(was, {path: len(scalars_of(self.values[name])) for path, name in self.dependent.items()})
         colliding = [u for u in system.unknowns if u.element in instant.impact]
         flows = {u.element: (self.values[u.vanishing], self.values[f"{u.element}.restitution"]) for u in colliding}
         self.rebound = {path: at(scalars_of(REBOUND(flow, part) - flow)) for path, (flow, part) in flows.items()}
@@ -135,7 +133,7 @@ class Residual:
         for unknown, shape in zip(system.unknowns, shapes_of(system, system.unknowns), strict=True):
             rows = range(len(out), len(out) + int(np.prod(shape)))
             current = now.get(unknown.element)
-            if unknown.element in self.followed:
+            if unknown.element in self.dependent:
                 assert current is not None
                 out += self._storage_residual(unknown, shape, current, [impulses[k] for k in rows])
             else:
@@ -145,8 +143,8 @@ class Residual:
     def _jumping_value(self, unknown: Unknown) -> str:
         """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" for neither."""
         path = unknown.element
-        if path in self.followed:
-            return self.followed[path]
+        if path in self.dependent:
+            return self.dependent[path]
         name = unknown.vanishing if path in self.instant.impact else unknown.stopped
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
@@ -192,7 +190,7 @@ def _guesses(context: TracingContext, acting: ActingUnknowns) -> dict[int, Any]:
     return solutions
 
 
-def followed_states(context: TracingContext) -> dict[str, str]:
+def dependent_states(context: TracingContext) -> dict[str, str]:
     """Return the name of the state value of each storage in derivative causality."""
     dependent = {u.element for u in context.system.unknowns if u.reason == "derivative causality"}
     return {s.element: s.args[0] for s in context.system.statements if s.op is TIME_DERIVATIVE and s.element in dependent}
@@ -224,11 +222,11 @@ class Impulse:
     supplied: list[Any]
 
 
-def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
+def events_with_impulse(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
     """Return the indices of the events with an impulse: a declared one, or one due to a mode that makes a dependent storage or a
     held quantity jump."""
-    followed = followed_states(context)
-    names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
+    dependent = dependent_states(context)
+    names = [dependent.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
     jumping = context.reached([scalar for name in names if name for scalar in scalars_of(acting.values[name])])
 
     def jumps(event: LoweredTransition) -> bool:
@@ -244,8 +242,8 @@ def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Coll
 
     There are none if they would be fewer than `MIN_SHARING_EVENTS`.
     """
-    followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
-    switched, every = context.reached(followed), context.system.events
+    dependent = [scalar for name in dependent_states(context).values() for scalar in scalars_of(acting.values[name])]
+    switched, every = context.reached(dependent), context.system.events
 
     def is_plain(event: LoweredTransition) -> bool:
         return not (event.resets or event.impact or context.inputs["m"][event.slot].index in switched)
@@ -295,7 +293,7 @@ def _zero_in_contradictions(context: TracingContext, solved: ModewiseSolution) -
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []
-        if mode.shared.decided:
+        if mode.shared.is_motion_unique:
             if mode.shared.contradiction is None:
                 continue
             conditions.append(less(0.0, mode.shared.contradiction))

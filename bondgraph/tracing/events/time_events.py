@@ -74,7 +74,6 @@ class Roots:
         return self._reach[position]
 
     def is_free_of_states(self, position: int) -> bool:
-        """Return True if a value depends only on time and parameters."""
         return not self._depends(position) & _FOREIGN
 
     def varies_with_time(self, position: int) -> bool:

@@ -64,7 +64,6 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, equal, less, sign, where
 
 RESIDUAL_TOLERANCE = 1e-7
-"""Largest residual at sample states, as a fraction of the terms of the equation."""
 
 COMPLIANCE = 2.0**-42
 """Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. Even at the least dissipation,
@@ -87,7 +86,7 @@ class OpenShares:
     elements: tuple[str, ...]
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
-    always: bool = False
+    by_time: bool = False
     """True if time and parameters alone determine the misfit."""
 
 
@@ -98,7 +97,6 @@ class ActiveSetSolution:
     values: list[Any]
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
-    """Problems that determine modes and reactions together."""
     stresses: SelfStresses | None = None
     """Undetermined reactions, if the circuits are too many to list."""
 

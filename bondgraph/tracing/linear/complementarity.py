@@ -3,7 +3,7 @@ iteration.
 
 While all friction elements of a part stick, their equations are w = A y - b, which give the rate of each flow from the efforts y.
 Friction along a line keeps its effort between two limits, and its flow leaves zero only if the effort is at a limit. If the
-limit of sticking differs from the limit of slipping, the entries are not finite, and transitions fire one by one.
+limit of sticking differs from the limit of slipping, the bounds are NaN, and transitions fire one by one.
 """
 
 from __future__ import annotations

@@ -49,7 +49,6 @@ class ActiveEquations:
     never: frozenset[int]
     """Equations that are never active in the mode that an event sets."""
     factors: Sequence[Any]
-    """Factor by which each equation has been multiplied."""
 
     @property
     def coupled(self) -> Entries:
@@ -62,7 +61,6 @@ class ActiveEquations:
         return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
 
     def right_without(self, i: int, released: Iterable[int]) -> Any:
-        """Return the right-hand side of an equation minus the terms of released unknowns."""
         value = self.right[i]
         for j in released:
             if (i, j) in self.entries and not _is_zero(self.released[j]):

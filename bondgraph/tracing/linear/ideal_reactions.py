@@ -42,7 +42,6 @@ class RowGate:
 
     slot: int
     active: tuple[int, ...]
-    """States in which the element is active."""
     others: tuple[int, ...]
     holds: Any
     """Condition under which the element is active: a scalar of the tape, or a constant in a mode that an event sets."""
@@ -60,10 +59,9 @@ class Ideal:
     moves: Entries
     """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
     derived: Derived
-    demanded: Callable[[Sequence[Any]], Sequence[Any]]
+    without_stabilisation: Callable[[Sequence[Any]], Sequence[Any]]
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
-    """True during continuous motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
     """Equation of an element that a mode switches -> its two forms."""
     decays: Mapping[int, Any] = field(default_factory=dict)
@@ -118,7 +116,6 @@ Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
-    """Return the reactions of ideal elements along the motion."""
     values, owners = acting.values, acting.owners
     zero = functools.partial(context.without, acting.w)
     rates = context.rates(values)
@@ -137,8 +134,8 @@ def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
         return equations
 
     positions = [h for u in context.system.unknowns if f"{u.element}.h" in values for h in scalars_of(values[f"{u.element}.h"])]
-    demanded = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
-    return _ideal(context, acting, zero, derived, demanded, partials(rates, acting.w), motion=True)
+    without_stabilisation = functools.partial(context.without, [h for h in positions if context.tape.scalar(h).value is None])
+    return _ideal(context, acting, zero, derived, without_stabilisation, partials(rates, acting.w), motion=True)
 
 
 def in_an_impulse(context: TracingContext, acting: ActingUnknowns, at: Evaluated, action: Entries) -> Ideal:
@@ -172,7 +169,7 @@ def _ideal(
     acting: ActingUnknowns,
     at: Evaluated,
     derived: Derived,
-    demanded: Callable[[Sequence[Any]], Sequence[Any]],
+    without_stabilisation: Callable[[Sequence[Any]], Sequence[Any]],
     moves: Entries,
     motion: bool,
 ) -> Ideal:
@@ -196,7 +193,7 @@ def _ideal(
         if gate is not None:
             gates |= dict.fromkeys(range(row, row + size), _row_gate(context, gate, at, u.sense))
         row += size
-    return Ideal(tuple(reactions), senses, moves, derived, demanded, motion, gates, decays, frozenset(rated))
+    return Ideal(tuple(reactions), senses, moves, derived, without_stabilisation, motion, gates, decays, frozenset(rated))
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:

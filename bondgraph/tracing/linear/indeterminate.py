@@ -53,7 +53,6 @@ REGULARISATION = 1e-9
 """Relative increase of each diagonal entry (eps)."""
 
 REFINEMENTS = 3
-"""Number of corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
 """Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite matrix, as a fraction of its
@@ -62,8 +61,6 @@ entries."""
 
 @dataclass(frozen=True)
 class RedundantPart:
-    """A part of a system with redundant equations: its rows, their right-hand sides, and the residuals of the solution."""
-
     rows: tuple[int, ...]
     right: Sequence[Any]
     residuals: Sequence[Any]
@@ -137,7 +134,6 @@ def semidefinite_solver(
 
 
 def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequence[Any]) -> list[Any]:
-    """Return b - A w (n,)."""
     return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
@@ -184,7 +180,6 @@ CONTRADICTION_RTOL = 1e-6
 right-hand side that depends only on time, and has no integration error, it is `SUM_ROUNDING`."""
 
 MAX_REDUCTIONS = 3
-"""Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
 """Weight of a limited reaction (friction) relative to an unlimited one (a stop)."""
@@ -200,10 +195,9 @@ class LeastNormSolution:
     """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
-    always: bool = False
+    by_time: bool = False
     """True if time and parameters alone determine the misfit."""
-    decided: bool = True
-    """True if the motion is unique."""
+    is_motion_unique: bool = True
     singular: SingularSystem | None = field(default=None, compare=False)
 
 
@@ -240,9 +234,9 @@ def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[
         active = less(0.0, contradiction)
         least = [y + where(active, STIFFNESS * (d + sign(d) * size), 0.0) for y, d in zip(least, pushed, strict=True)]
     values = eliminated.solution(dict(zip(free, least, strict=True)))
-    decided = not _moves(context, ideal, free)
+    is_motion_unique = not _moves(context, ideal, free)
     elements = tuple(dict.fromkeys(r.element for r in reactions))
-    return LeastNormSolution(values, elements, contradiction, bool(by_time), decided, singular)
+    return LeastNormSolution(values, elements, contradiction, bool(by_time), is_motion_unique, singular)
 
 
 def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any]) -> Elimination:
@@ -272,10 +266,10 @@ def _misfits(context: TracingContext, eliminated: Elimination, right: Sequence[A
     if not eliminated.equations:
         return {}
     tape = context.tape
-    sizes = magnitudes(tape, ideal.demanded(right))
+    sizes = magnitudes(tape, ideal.without_stabilisation(right))
     combinations = [eliminated.combination(i) for i in eliminated.equations]
     terms = [sum((absolute(c) * sizes[j] for j, c in each.items()), tape.scalar(0.0)) for each in combinations]
-    values = [tape.scalar(value) for value in ideal.demanded([eliminated.right[i] for i in eliminated.equations])]
+    values = [tape.scalar(value) for value in ideal.without_stabilisation([eliminated.right[i] for i in eliminated.equations])]
     numbers = context.sampled.row([*values, *terms])
     out: dict[int, Misfit] = {}
     for k, i in enumerate(eliminated.equations):
@@ -391,7 +385,7 @@ def _pushes(
     matrix, right = {}, []
     for k, i in enumerate(eliminated.equations):
         factors = {a: factor for a, factor in eliminated.combination(i).items() if a in ideal.senses}
-        right.append(-ideal.demanded([eliminated.right[i]])[0])
+        right.append(-ideal.without_stabilisation([eliminated.right[i]])[0])
         for m, j in enumerate(free):
             value = sum((factor * ideal.senses[a] * free[j][a] / float(r[a] * c[a]) for a, factor in factors.items()), 0.0)
             matrix[k, m] = context.tape.scalar(value)

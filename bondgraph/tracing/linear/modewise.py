@@ -152,13 +152,11 @@ class SharedMode:
     @property
     def holds(self) -> bool:
         """True if the equations are consistent at some states and the motion is unique."""
-        return self.shared.decided and not self.shared.always
+        return self.shared.is_motion_unique and not self.shared.by_time
 
 
 @dataclass(frozen=True)
 class ModewiseSolution:
-    """The unknowns of a linear system, the modes in which it is singular, and its parts with redundant equations."""
-
     values: list[Any]
     modes: tuple[SharedMode, ...] = ()
     repeating: tuple[RedundantPart, ...] = ()
@@ -348,7 +346,7 @@ def _solve_part(
             shared: LeastNormSolution | SingularSystem = cache.shared(matrix, b, fixed)
         except SingularSystem as error:
             shared = error
-        if isinstance(shared, SingularSystem) or not (shared.decided and not shared.always):
+        if isinstance(shared, SingularSystem) or not (shared.is_motion_unique and not shared.by_time):
             solution = cache.regular_off_dead_centres(matrix, b)
             if solution is not None:
                 solutions.append((values, solution))
@@ -374,7 +372,7 @@ def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) ->
         states = {gates[row].slot: gates[row].active for row in share.circuit.rows if row in gates}
         states |= {gates[row].slot: gates[row].others for row in share.circuit.released}
         singular = None if share.contradiction is None else SingularSystem(share.circuit.rows, share.circuit.rows)
-        solution = LeastNormSolution([], share.elements, share.contradiction, share.always, singular=singular)
+        solution = LeastNormSolution([], share.elements, share.contradiction, share.by_time, singular=singular)
         for values in itertools.product(*states.values()):
             yield SharedMode(dict(zip(states, values, strict=True)), _mode_names(system, list(states), values), solution)
 

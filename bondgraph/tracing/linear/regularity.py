@@ -39,7 +39,6 @@ def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> d
 
 
 def singular_part(context: TracingContext, entries: Entries, right: Sequence[Any]) -> SingularSystem:
-    """Return the equations and unknowns without a pivot."""
     eliminated = eliminate(entries, right, equilibrated(context.sampled(entries), len(right), len(right)))
     return SingularSystem(eliminated.equations, eliminated.unknowns)
 

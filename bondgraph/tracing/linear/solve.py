@@ -42,8 +42,6 @@ class SingularSystem(Exception):
 
 @dataclass(frozen=True)
 class Elimination:
-    """A linear system after elimination: its triangular part, and the rows and columns without a pivot."""
-
     order: tuple[tuple[int, int], ...]
     """(equation, unknown) of the pivots."""
     rows: Sequence[Mapping[int, Any]]
@@ -232,7 +230,6 @@ def _pivot(
 
 
 def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], filled: bool = False) -> list[Any]:
-    """Solve A w = b with pivots chosen at run time, by `factorised_in_run`."""
     return factorised_in_run(matrix, len(right), filled)(right)
 
 
@@ -394,8 +391,6 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
             sizes[position] = sizes[node[1]] + sizes[node[2]]
         elif kind == op.MULTIPLY:
             sizes[position] = sizes[node[1]] * sizes[node[2]]
-        elif kind == op.DIVIDE:
-            sizes[position] = sizes[node[1]] / absolute(TapeScalar(tape, node[2]))
         elif kind == op.NEGATIVE:
             sizes[position] = sizes[node[1]]
         elif kind == op.WHERE:

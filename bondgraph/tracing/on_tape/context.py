@@ -59,7 +59,6 @@ def _mode_combinations(system: System) -> list[tuple[int, ...]]:
 
 
 MAX_CACHED_BYTES = 2**27
-"""Maximum size, in bytes, of the values cached from one matrix to the next."""
 
 
 SUSPECT = 1e-8
@@ -150,21 +149,17 @@ class TracingContext:
     stages: Stages
     tape: Tape
     inputs: Mapping[str, np.ndarray]
-    """The blocks t, x, p, m."""
     ticking: frozenset[int]
     """Positions on the tape of states that clocks change."""
     sampled: Samples
 
     def unknowns(self, count: int) -> list[TapeScalar]:
-        """Return new inputs of the tape for this number of unknowns."""
         return list(self.tape.inputs(f"w{len(self.tape.blocks)}", count))
 
     def reached(self, scalars: Sequence[Any]) -> set[int]:
-        """Return the positions on the tape that scalars need."""
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Substitute zeros for these inputs in scalars."""
         zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
         return list(substitute(self.tape, scalars, zeros))
 
@@ -178,7 +173,6 @@ class TracingContext:
         return rates
 
     def slopes(self, scalars: Sequence[Any]) -> SparseJacobian:
-        """Return the derivatives of scalars with respect to states and time."""
         return jacobian(scalars, [*self.inputs["x"], self.inputs["t"][0]])
 
 

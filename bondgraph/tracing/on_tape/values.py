@@ -46,7 +46,6 @@ def shaped(scalars: Sequence[Any] | np.ndarray, shape: tuple[int, ...]) -> Any:
 
 
 def flat(values: Any) -> np.ndarray:
-    """Return the numbers of several arrays, concatenated."""
     pieces = [np.asarray(value, dtype=float).ravel() for value in values]
     return np.concatenate(pieces) if pieces else np.zeros(0)
 
@@ -61,7 +60,6 @@ def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
 
 
 def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scalars: Sequence[Any]) -> Values:
-    """Return unknowns by name from their concatenated scalars."""
     out, start = {}, 0
     for unknown, shape in zip(unknowns, shapes, strict=True):
         size = int(np.prod(shape))
@@ -71,12 +69,10 @@ def placed(unknowns: Sequence[Unknown], shapes: Sequence[tuple[int, ...]], scala
 
 
 def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
-    """Return the concatenated scalars of the residuals of unknowns."""
     return [scalar for unknown in unknowns for scalar in scalars_of(env[unknown.residual])]
 
 
 def through(function: Callable[[Sequence[Any]], Sequence[Any]], table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return a table with all its values passed through a function together."""
     return dict(zip(table, function(list(table.values())), strict=True))
 
 

@@ -94,12 +94,12 @@ function replaceCurves(run) {
 const values = new Map();
 function show_run(run) {
   if (run.t.length > 1) { replace(run); replaceCurves(run); }
-  tellRun($("told"), L, run); render();
+  showStatus($("status"), L, run); render();
 }
-if (L.replay) tellRun($("told"), L, {});
+if (L.replay) showStatus($("status"), L, {});
 else simulator(L).then(({ run }) => {
   const again = () => { const latest = run(values); show_run(latest); return latest.milliseconds; };
   addSliders($("sliders"), L.live, values, again);
   again();
   globalThis.live = { run, S: L, again: changes => { for (const [k, v] of changes) values.set(k, v); again(); } };
-}, error => tellRun($("told"), L, { wrong: `this browser cannot simulate: ${error.message}` }));
+}, error => showStatus($("status"), L, { wrong: `this browser cannot simulate: ${error.message}` }));

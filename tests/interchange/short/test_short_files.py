@@ -78,8 +78,8 @@ FORMULAS = {
     "q['a']": "is not arithmetic",
     "q[k]": "whole numbers in brackets",
     "q[0:1]": "is not arithmetic",
-    "k**q**q": "an exponent is itself a power",
-    "9**9**9": "an exponent is itself a power",
+    "k**q**q": "an exponent contains a power",
+    "9**9**9": "an exponent contains a power",
     "((9**1000)**1000)**1000": "too large",
     "k**5000": "exceeds 1000",
     "(-1)**0.5": "complex",
@@ -107,9 +107,9 @@ FORMULAS = {
     "q.real": "attribute",
     "pi()": "there is no function 'pi'",
     "getattr(q, k)": "there is no function 'getattr'",
-    "2**(2**(2**(2**q)))": "an exponent is itself a power",
-    "k**(q*k**q)": "an exponent is itself a power",
-    "k**-q**2": "an exponent is itself a power",
+    "2**(2**(2**(2**q)))": "an exponent contains a power",
+    "k**(q*k**q)": "an exponent contains a power",
+    "k**-q**2": "an exponent contains a power",
     "((((2**999)**9)**9)**9)": "too large",
     "1_0**1_001": "exceeds 1000",
     "9" * 1999: "too",
@@ -219,6 +219,7 @@ WRONG = [
     ("R: {resistance: 5.0}", "R: {effort: c*f}", "E634", "'c' is unknown", 8),
     ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),
     ("R: {resistance: 5.0}", "R: {effort: s, signals: [mass.p, 3]}", "E632", "signals must be paths", 8),
+    ("R: {resistance: 5.0}", "R: {effort: s, signals: 5}", "E632", "signals must be paths", 8),
     ("R: {resistance: 5.0}", "R: {resistance: 5.0 kgg}", "E156", "there is no unit 'kgg'", 8),
     ("{R: {resistance: 5.0}}", "{R: 5.0, I: 2.0}", "E632", '"damper" has 2 kinds', 8),
     ("R: {resistance: 5.0}", "Damper: 5.0", "E633", "try: R", 8),
@@ -227,6 +228,7 @@ WRONG = [
     ("R: {resistance: 5.0}", "C: 2 mm/N", "E562", 'compliance=Parameter(2.0, "mm/N")', 8),
     ("velocity -> damper", "velocity -> dampr", "E635", "which is not an element", 9),
     ("velocity -> damper", "velocity -> damper.heat.x", "E635", "which is not an element", 9),
+    ("velocity -> damper", "velocity -> damper.x", "E635", 'but "damper" has no port "x"', 9),
     ("velocity -> damper", "velocity damper", "E635", "is not a chain of bonds", 9),
     ("graph: oscillator", "grph: oscillator", "E632", 'unknown key "grph"', 2),
     ("graph: oscillator", "graph: [oscillator]", "E632", '"graph" is not a name', 2),
@@ -288,6 +290,7 @@ def test_files_that_cannot_be_read(tmp_path) -> None:
         with pytest.raises(ModelError) as refused:
             read_graph(tmp_path / name)
         codes[name] = refused.value.problems[0].code
+        assert ("a smaller file" in str(refused.value)) == (name == "large.yaml")
     assert codes == {"none.yaml": "E630", "latin.yaml": "E630", "large.yaml": "E630", "graph.txt": "E631", "a.json": "E631"}
 
 

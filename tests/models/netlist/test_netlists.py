@@ -116,7 +116,7 @@ REFUSED = [
     ("R1 a 0 {x}", "E641", 'unknown parameter "x"'),
     ("R1 a 0 {__import__}", "E641", 'unknown parameter "__import__"'),
     ("R1 a 0 {x.y}", "E640", "is refused"),
-    ("R1 a 0 {2**3**4}", "E640", "an exponent is itself a power"),
+    ("R1 a 0 {2**3**4}", "E640", "an exponent contains a power"),
     ("R1 a 0 {1/0}", "E640", "division by zero"),
     ("R1 a 0 {r}\n.param r={s}\n.param s={r}", "E642", "define each other"),
     ("R1 a 0 1k\nR1 a 0 2k", "E640", 'two devices are called "r1"'),

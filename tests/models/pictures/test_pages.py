@@ -398,7 +398,7 @@ def test_a_slider_moves_everything_as_another_run_does(tmp_path: Path, window: B
             values = np.broadcast_to(np.reshape(got[name], (-1, rows.shape[1])), rows.shape)
             turned = np.sign(np.sum(values * rows, axis=1, keepdims=True)) if name.endswith("_q") else 1.0
             np.testing.assert_allclose(turned * values, rows, atol=2e-5 * max(1.0, np.abs(rows).max()), err_msg=name)
-        assert window.run("$('told').textContent").startswith(f"{run.statistics.steps} steps, {len(run.events)} events in")
+        assert window.run("$('status').textContent").startswith(f"{run.statistics.steps} steps, {len(run.events)} events in")
         times = window.run("M.events")
         assert times == run.events.times[~run.events.internal].tolist()
         bonds = window.run("M.bonds.map(bond => [bond.name, [...curve(bond.power).values], [...curve(bond.power).times]])")

@@ -78,8 +78,6 @@ class WhenBranch:
 
 @dataclass
 class Clauses:
-    """Declarations and equations of all transitions and ticks."""
-
     declarations: list[str] = field(default_factory=list)
     equations: list[str] = field(default_factory=list)
 
@@ -97,12 +95,12 @@ def reset_unknowns(content: Content) -> frozenset[int]:
 
 
 def changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that transition k changes."""
+    """Return the indices of the states that transition k changes, without `reset_unknowns`."""
     return _changed(content, content.resets[k]) if k in content.resets else []
 
 
 def tick_changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that tick k sets."""
+    """Return the indices of the states that tick k sets, without `reset_unknowns`."""
     return _changed(content, content.ticks[k].routine)
 
 

@@ -90,6 +90,7 @@ class RoutineText:
     blocks : expression of each input, by the index of its block.
     prefix : prefix of the names of its variables; the user's names cannot clash, because they are quoted.
     moving : blocks whose values are not known before the run: x and m.
+    modes : block of the modes, which are Integers; None if the routine reads no modes.
     kind : keywords before a variable, "Real" or "final parameter Real".
     lines : declarations of its variables.
     """

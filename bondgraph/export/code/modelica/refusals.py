@@ -13,7 +13,7 @@ CURES = ("an FMU of the model, which contains its solver", "c_run(model, t_end),
 
 
 def refuse(content: Content) -> None:
-    """Raise `ModelError` with all that Modelica cannot express: E663 transitions, E664 ticks."""
+    """Raise `ModelError` with every transition (E663) and tick (E664) that Modelica cannot express."""
     problems = [*_transitions(content), *_ticks(content)]
     if problems:
         raise ModelError(content.system.name, problems)
@@ -45,6 +45,6 @@ def _ticks(content: Content) -> Iterator[Problem]:
             shared = other if other != tick.element else events.get(i, "")
             if shared:
                 title = f'the ticks of "{tick.element}" cannot be exported to Modelica'
-                why = f'"{shared}" sets the same state, and both may occur at the same time'
+                why = f'"{shared}" sets the same state, possibly at the same time'
                 yield Problem("E664", title, (why,), (), CURES)
                 break

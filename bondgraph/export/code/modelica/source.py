@@ -41,7 +41,8 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     """Return a model as flat Modelica (3.6): explicit equations of its states, `when` for transitions, `sample` for clocks.
 
     Parameters, states and modes have the user's names, as quoted identifiers such as `'spring.q'` (non-ASCII letters as in
-    HTML: `'&omega;.q'`), units and start values. The equations are already solved, so tools need no symbolic processing.
+    HTML: `'&omega;.q'`), units and start values. All equations except nonlinear loops are already solved, so tools
+    need no symbolic processing.
 
     Parameters
     ----------

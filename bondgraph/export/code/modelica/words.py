@@ -62,7 +62,6 @@ def _reference(point: int) -> str:
 
 
 def text(words: str) -> str:
-    """Return text on one line as a Modelica string."""
     return '"' + " ".join(words.replace("\\", "\\\\").replace('"', '\\"').split()) + '"'
 
 

@@ -78,7 +78,7 @@ static int column_of(uint32_t reference)
 /* Derivatives of unknowns with respect to knowns, times a seed, or transposed if `is_adjoint`.
  * A reference stands for all its values. */
 static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_count, const uint32_t *knowns, size_t known_count,
-                      const double *seed, size_t seeds, double *values, size_t room, int is_adjoint)
+                      const double *seed, size_t seeds, double *values, size_t capacity, int is_adjoint)
 {
     double t = formula_time(c);
     size_t rows = 0, columns = 0;
@@ -93,9 +93,9 @@ static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_coun
             return refuse(c, "there are no derivatives with respect to value reference %u", knowns[j]);
         columns += BY_ELEMENT ? 1 : size_of_reference(knowns[j]);
     }
-    if (seeds != (is_adjoint ? rows : columns) || room != (is_adjoint ? columns : rows))
+    if (seeds != (is_adjoint ? rows : columns) || capacity != (is_adjoint ? columns : rows))
         return refuse(c, "the derivative of %zu values by %zu has a different size", rows, columns);
-    memset(values, 0, 8 * room);
+    memset(values, 0, 8 * capacity);
     prepare(c);
 #if NJ
     fmu_k_partials((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->jacobian);

@@ -58,11 +58,12 @@ FUNCTION(EnterInitializationMode, MADE,
 FUNCTION(EnterConfigurationMode, MADE, (void *instance), refuse(c, "the model has no structural parameters"))
 FUNCTION(ExitConfigurationMode, 0, (void *instance), FINE)
 
-FUNCTION(GetFloat64, ANY, (void *instance, REFERENCES, double values[], size_t room),
-         get_values(c, references, count, values, room, 0))
+FUNCTION(GetFloat64, ANY, (void *instance, REFERENCES, double values[], size_t capacity),
+         get_values(c, references, count, values, capacity, 0))
 FUNCTION(SetFloat64, BEFORE_END, (void *instance, REFERENCES, const double values[], size_t given),
          set_values(c, references, count, values, given, 0))
-FUNCTION(GetInt64, ANY, (void *instance, REFERENCES, int64_t values[], size_t room), get_wholes(c, references, count, values, room))
+FUNCTION(GetInt64, ANY, (void *instance, REFERENCES, int64_t values[], size_t capacity),
+         get_wholes(c, references, count, values, capacity))
 FUNCTION(SetInt64, BEFORE_END, (void *instance, REFERENCES, const int64_t values[], size_t given),
          set_wholes(c, references, count, values, given))
 #define NO_VARIABLES(name, type) \
@@ -97,11 +98,11 @@ ABSENT(GetVariableDependencies, 1, uint32_t r, size_t a[], uint32_t b[], size_t 
 
 #define OF_UNKNOWNS_AND_KNOWNS \
     (void *instance, const uint32_t unknowns[], size_t m, const uint32_t knowns[], size_t n, const double seed[], size_t seeds, \
-     double values[], size_t room)
+     double values[], size_t capacity)
 FUNCTION(GetDirectionalDerivative, SHOWN | STEPPING, OF_UNKNOWNS_AND_KNOWNS,
-         derivative(c, unknowns, m, knowns, n, seed, seeds, values, room, 0))
+         derivative(c, unknowns, m, knowns, n, seed, seeds, values, capacity, 0))
 FUNCTION(GetAdjointDerivative, SHOWN | STEPPING, OF_UNKNOWNS_AND_KNOWNS,
-         derivative(c, unknowns, m, knowns, n, seed, seeds, values, room, 1))
+         derivative(c, unknowns, m, knowns, n, seed, seeds, values, capacity, 1))
 FUNCTION(GetNumberOfEventIndicators, ANY, (void *instance, size_t *count), (*count = NG, FINE))
 FUNCTION(GetNumberOfContinuousStates, ANY, (void *instance, size_t *count), (*count = NX, FINE))
 

@@ -70,8 +70,8 @@ FUNCTION(GetNominalsOfContinuousStates, ANY, (void *instance, double values[], s
     FUNCTION(JOINED(Free, state), ANY, (void *instance, void **saved), forget(saved)) \
     FUNCTION(JOINED(Serialized, JOINED(state, Size)), ANY, (void *instance, void *saved, size_t *size), \
              (*size = sizeof(Saved), FINE)) \
-    FUNCTION(JOINED(Serialize, state), ANY, (void *instance, void *saved, uint8_t bytes[], size_t room), \
-             serialize(c, saved, bytes, room)) \
+    FUNCTION(JOINED(Serialize, state), ANY, (void *instance, void *saved, uint8_t bytes[], size_t capacity), \
+             serialize(c, saved, bytes, capacity)) \
     FUNCTION(JOINED(Read, state), ANY, (void *instance, const uint8_t bytes[], size_t size, void **saved), \
              deserialize(c, bytes, size, saved)) \
     FUNCTION(Rates, SHOWN, (void *instance, double values[], size_t count), copy(c, values, count, rates(c), NX))

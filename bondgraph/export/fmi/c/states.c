@@ -53,9 +53,9 @@ static int forget(void **state)
     return FINE;
 }
 
-static int serialize(Instance *c, const void *state, void *bytes, size_t room)
+static int serialize(Instance *c, const void *state, void *bytes, size_t capacity)
 {
-    if (!state || room < sizeof(Saved))
+    if (!state || capacity < sizeof(Saved))
         return refuse(c, "a state has %zu bytes", sizeof(Saved));
     memcpy(bytes, state, sizeof(Saved));
     return FINE;

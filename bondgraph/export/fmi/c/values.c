@@ -78,7 +78,7 @@ static size_t values_of(uint32_t reference, int *kind, size_t *first)
 static int take_changes(Instance *c);
 
 /* Read the values of references; `whole` for integers, which only modes are. */
-static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t room, int whole)
+static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t capacity, int whole)
 {
     size_t written = 0;
     if (c->s.changed && c->s.repeats && take_changes(c))
@@ -90,7 +90,7 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         const double *from = NULL, t = c->s.start + c->s.now;
         if (!size || (kind == MODE) != whole)
             return refuse(c, "there is no %s with the value reference %u", whole ? "mode" : "real value", references[k]);
-        if (size > room - written)
+        if (size > capacity - written)
             return refuse(c, "there is not enough space for the values of reference %u", references[k]);
         switch (kind) {
         case 0: from = &t; break;
@@ -104,7 +104,7 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         memcpy(values + written, from + first, 8 * size);
         written += size;
     }
-    return written == room ? FINE : refuse(c, "%zu values are requested, but the references have %zu", room, written);
+    return written == capacity ? FINE : refuse(c, "%zu values are requested, but the references have %zu", capacity, written);
 }
 
 #if BY_ELEMENT
@@ -113,11 +113,11 @@ typedef int Whole;
 typedef int64_t Whole;
 #endif
 
-static int get_wholes(Instance *c, const uint32_t *references, size_t count, Whole *values, size_t room)
+static int get_wholes(Instance *c, const uint32_t *references, size_t count, Whole *values, size_t capacity)
 {
     double value = 0.0;
-    if (count != room)
-        return refuse(c, "%zu values are requested, but the references have %zu", room, count);
+    if (count != capacity)
+        return refuse(c, "%zu values are requested, but the references have %zu", capacity, count);
     for (size_t k = 0; k < count; k++) {
         if (get_values(c, references + k, 1, &value, 1, 1))
             return FAILED;
@@ -175,10 +175,10 @@ static int set_wholes(Instance *c, const uint32_t *references, size_t count, con
     return FINE;
 }
 
-static int copy(Instance *c, double *values, size_t room, const double *from, size_t count)
+static int copy(Instance *c, double *values, size_t capacity, const double *from, size_t count)
 {
-    if (room != count)
-        return refuse(c, "%zu values are requested, but there are %zu", room, count);
+    if (capacity != count)
+        return refuse(c, "%zu values are requested, but there are %zu", capacity, count);
     memcpy(values, from, 8 * count);
     return FINE;
 }

@@ -138,7 +138,7 @@ def _by_monomials(numerator: Any, denominator: Any, variables: list[Any]) -> Any
 
 
 def _factored(expression: Any) -> Any:
-    """Factor numerator and denominator, unless that takes too long."""
+    """Factor numerator and denominator, unless the expression is long."""
     return expression if sympy.count_ops(expression) > MAX_OPERATIONS // 4 else sympy.factor(expression)
 
 

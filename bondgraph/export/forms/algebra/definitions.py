@@ -38,7 +38,6 @@ class Definitions:
         return exact(scalar)
 
     def new_symbol(self, name: str) -> Any:
-        """Return a new symbol with this name, numbered if the name is already used."""
         number, free = 1, name
         while free in self.taken:
             number, free = number + 1, f"{name} ({number + 1})"

@@ -114,7 +114,7 @@ class _Elimination:
     ) -> tuple[Values, dict[str, list[Any]]]:
         """Add the time derivatives along the motion and the values that follow from them. Also return, for each element in
         `stages.yielding`, the expressions that are differentiated: those in `derivatives`, or else those of
-        `_where_none_acts`."""
+        `_without_unknowns`."""
         moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:

@@ -110,10 +110,10 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     system = compiled.system
     rates = {state.name: state.rate for state in own_states(system)[0]}
     energies = dict(system.energies)
-    wanted = [rates[name] for names in ports.states.values() for name in names] + list(energies.values())
-    wanted += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.dependent.values()]
-    wanted += [name for output, conjugate, _ in ports.sources.values() for name in (output, conjugate)]
-    structure = cut(compiled, ports.symbols, wanted, numbers, ports.laws)
+    requested = [rates[name] for names in ports.states.values() for name in names] + list(energies.values())
+    requested += [argument for _, argument, _ in ports.resistors.values()] + [state for state, _ in ports.dependent.values()]
+    requested += [name for output, conjugate, _ in ports.sources.values() for name in (output, conjugate)]
+    structure = cut(compiled, ports.symbols, requested, numbers, ports.laws)
     return _Balance(structure, ports, numbers).form([rates[name] for names in ports.states.values() for name in names], energies)
 
 

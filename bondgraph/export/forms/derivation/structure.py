@@ -41,7 +41,7 @@ class CutModel:
     symbols: Mapping[str, Any]
     values: Values
     notes: Definitions
-    """Floats that occur in the formulas."""
+    """Definitions without expressions; they collect the floats that occur in the formulas."""
 
     def evaluate(self, op: Op, *arguments: Any) -> Any:
         """Return a column of all scalars of a formula's result, with exact numbers."""
@@ -52,10 +52,10 @@ class CutModel:
 
 
 def cut(
-    compiled: Compiled, symbols: Mapping[str, Any], wanted: Iterable[str], numbers: bool, laws: Mapping[int, Op] | None = None
+    compiled: Compiled, symbols: Mapping[str, Any], requested: Iterable[str], numbers: bool, laws: Mapping[int, Op] | None = None
 ) -> CutModel:
-    """Return the `wanted` values; `symbols` replace the results of statements, `laws` the formulas of statements by index, and,
-    with `numbers`, values replace all parameters except source parameters."""
+    """Return the model with the `requested` values. `symbols` replace the results of statements, `laws` replace the formulas of
+    statements by index and, with `numbers`, values replace all parameters except source parameters."""
     system = compiled.system
     replaced = dict(laws or {})
     replaced |= {i: _constant(symbols[s.outs[0]]) for i, s in enumerate(system.statements) if s.outs[0] in symbols}
@@ -64,7 +64,7 @@ def cut(
     known_values, slopes = known_symbols(system, inputs_of(compiled), (), numbers)
     known_values |= {mode: symbol_of(system, mode) for mode in system.modes}
     notes = Definitions(system.values, IN_ONE_PIECE.longest)
-    stages = stages_of(changed, [system.resolve(name) for name in wanted])
+    stages = stages_of(changed, [system.resolve(name) for name in requested])
     values = eliminate(changed, stages, known_values, slopes, notes, IN_ONE_PIECE)
     return CutModel(compiled, dict(symbols), values, notes)
 

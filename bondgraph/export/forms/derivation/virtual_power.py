@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.assembly.constraints_and_switches import STABILISERS
 from bondgraph.assembly.system import Statement
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import own_states
@@ -83,14 +84,16 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
     return parts
 
 
-def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model") -> ModelError:
+def no_form(
+    compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model", form: str = "mechanical equations"
+) -> ModelError:
     """Return E278 for an element."""
     element = compiled.model.elements[path]
-    title = f'{element.kind} "{path}" cannot be part of mechanical equations'
+    title = f'{element.kind} "{path}" cannot be part of {form}'
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
-def values_wanted(compiled: Compiled, path: str) -> list[str]:
+def required_values(compiled: Compiled, path: str) -> list[str]:
     """Return the values that an element contributes to the equations: flows, positions, and arguments of its formulas."""
     system, law = compiled.system, compiled.model.elements[path].law
     if isinstance(law, laws.IdealConstraint):
@@ -165,10 +168,10 @@ def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
     motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := elements[path].law, laws.InertialField)}
     motions |= {f"{path}.p" for path in parts.moving}
     state_rates = {state.name: state.rate for state in own_states(system)[0] if state.name not in motions}
-    wanted = [*state_rates.values(), *(value for _, value in system.energies)]
+    requested = [*state_rates.values(), *(value for _, value in system.energies)]
     for path in parts.paths():
-        wanted += values_wanted(compiled, path)
-    model = cut(compiled, parts.symbols, [name for name in wanted if system.resolve(name) in system.values], numbers)
+        requested += required_values(compiled, path)
+    model = cut(compiled, parts.symbols, [name for name in requested if system.resolve(name) in system.values], numbers)
     return _VirtualPower(model, parts, state_rates, numbers).equations()
 
 
@@ -253,6 +256,8 @@ class _VirtualPower:
         if N.free_symbols & set(v):
             raise no_form(self.model.compiled, path, "flows are not linear in the velocities of the inertias")
         if any(sympy.simplify(rest) != 0 for rest in flows.xreplace(dict.fromkeys(v, sympy.S.Zero))):
+            if isinstance(self._element(path).law, laws.SignalBlock):
+                raise no_form(self.model.compiled, path, "the rate of its state is not linear in the velocities of inertias")
             why = "its flow does not follow from the velocities of inertias"
             raise no_form(self.model.compiled, path, why, "an I at the point that sets this flow, or `state_equations`")
         return N
@@ -302,7 +307,8 @@ class _VirtualPower:
         if law.mechanics.has_user_bias:
             f = self._dummies(len(at))
             h = sympy.Matrix(list(law.mechanics.given_bias(q, np.array(f, dtype=object), *others))).applyfunc(exact)
-            return m, slopes_of(h, f).xreplace(dict(zip(f, flow, strict=True))) / 2, slope
+            slopes, rest = slopes_of(h, f), dict.fromkeys(f, sympy.S.Zero)  # h has linear and quadratic terms in f
+            return m, (slopes + slopes.xreplace(rest)).xreplace(dict(zip(f, flow, strict=True))) / 2, slope
         count = range(len(at))
 
         def christoffel(i: int, j: int) -> Any:
@@ -352,8 +358,8 @@ class _VirtualPower:
             speed = jacobian * v
             stored = law.position is not None or law.stores_position
             at = column([self._value(f"{path}.h")]) if stored else sympy.zeros(jacobian.rows, 1)
-            a1, a0, a2 = (self._value(f"{path}.{name}") for name in ("alpha1", "alpha0", "alpha2"))
-            off = at.applyfunc(lambda e, a0=a0, a2=a2: a0 * e + a2 * e**3) if stored else at
+            a1, a0, a2 = (self._value(f"{path}.{name}") if stored or name == "alpha1" else 0 for name in STABILISERS)
+            off = at.applyfunc(lambda e, a0=a0, a2=a2: a0 * e + a2 * e**3)
             gamma = gamma.col_join(-(self._time_derivative(jacobian, moving) * v) - a1 * speed - off)
             H, h = H.col_join(jacobian), h.col_join(at)
             names += labels_of(f"{path}.multiplier", system.values[f"{path}.multiplier"].shape or ())

@@ -13,16 +13,16 @@ from bondgraph.export.paper.markup.content import Block, Equations, Figure, Pape
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
-PAGE_WIDTH = 490.0
-"""Width of a page, points (bp)."""
+TEXT_WIDTH = 490.0
+"""Width of the text on a page, points (bp)."""
 MAX_SCALE = 0.66
 """Maximum scale of a figure, points per px."""
 
 
 def drawing(figure: Figure) -> str:
-    """Return the figure for pdflatex, at most as wide as the page."""
+    """Return the figure for pdflatex, at most as wide as the text."""
     root = ElementTree.fromstring(figure.svg)
-    scale = min(MAX_SCALE, PAGE_WIDTH / figure.width)
+    scale = min(MAX_SCALE, TEXT_WIDTH / figure.width)
     pen = _Pen(figure.height, scale)
     seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background
     lines = [pen.outline(each) if isinstance(each, Outline) else pen.text(each) for each in seen]
@@ -94,7 +94,7 @@ def as_latex(paper: Paper) -> str:
 def _block(block: Block) -> str:
     match block:
         case Section(title, level):
-            return rf"\room\{'sub' * (level - 1)}section*{{{_named(title)}}}"
+            return rf"\needspace\{'sub' * (level - 1)}section*{{{_named(title)}}}"
         case Paragraph(words, title, small):
             head = rf"\textbf{{{_named(title)}}}\ " if title else ""
             size = r"\footnotesize\raggedright " if small else ""
@@ -110,7 +110,7 @@ def _block(block: Block) -> str:
             return _table(block)
         case Figure(_, caption):
             below = rf"{{\small {_words(caption)}}}"
-            return "\n".join([r"\room\begin{center}", drawing(block), r"\par\nopagebreak", below, r"\end{center}"])
+            return "\n".join([r"\needspace\begin{center}", drawing(block), r"\par\nopagebreak", below, r"\end{center}"])
 
 
 def _table(table: TableBlock) -> str:
@@ -118,8 +118,9 @@ def _table(table: TableBlock) -> str:
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
     head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
     rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
-    begin = rf"\room{{\smallskip\footnotesize {_words(table.caption)}\par\nopagebreak\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
-    return "\n".join([begin, rf"{head} \\ \hline\noalign{{\vskip 1.5pt}} \endhead", *rows, r"\end{longtable}}"])
+    begin = rf"\needspace{{\smallskip\footnotesize {_words(table.caption)}\par\nopagebreak"
+    head = rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}" + "\n" + rf"{head} \\ \hline\noalign{{\vskip 1.5pt}} \endhead"
+    return "\n".join([begin, head, *rows, r"\end{longtable}}"])
 
 
 def _words(words: Words) -> str:
@@ -138,7 +139,7 @@ def _named(name: str) -> str:
 
 
 _LONG = 14
-"""Number of letters of a name between possible line breaks."""
+"""Maximum number of letters of a name between possible line breaks."""
 
 
 def _parted(match: re.Match[str]) -> str:

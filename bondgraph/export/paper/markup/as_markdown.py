@@ -36,7 +36,6 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(words: Words) -> str:
-    """Return text for a table cell, with vertical bars escaped."""
     return _words(words).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
 
 

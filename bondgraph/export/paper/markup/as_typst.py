@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from bondgraph.errors import ModelError, refusal
-from bondgraph.export.paper.markup.as_latex import MAX_SCALE, PAGE_WIDTH
+from bondgraph.export.paper.markup.as_latex import MAX_SCALE, TEXT_WIDTH
 from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, markup
 
 _WORDS = re.findall(
@@ -113,11 +113,11 @@ class _Reader:
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else _END
 
-    def take(self, wanted: str = "") -> str:
-        """Consume and return the next token; it must equal `wanted`, if given."""
+    def take(self, expected: str = "") -> str:
+        """Consume and return the next token; it must equal `expected`, if given."""
         token = self.next()
-        if token == _END or (wanted and token != wanted):
-            raise self.refused(f"{wanted} is missing" if wanted else "it ends too early")
+        if token == _END or (expected and token != expected):
+            raise self.refused(f"{expected} is missing" if expected else "it ends too early")
         self.at += 1
         return token
 
@@ -353,7 +353,7 @@ def _block(block: Block) -> str:
             headings = " ".join(f"[{_plain(head)}]," for head in heads)
             return "\n".join([f"#rows([{_words(caption)}], ({columns}), ({headings}),", *cells, ")"])
         case Figure(svg, caption, width, height):
-            scale = min(MAX_SCALE, PAGE_WIDTH / width)
+            scale = min(MAX_SCALE, TEXT_WIDTH / width)
             size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
             image = f'#image(bytes({quoted(svg)}), format: "svg", {size})'
             return f"#align(center, block(breakable: false)[\n{image}\n{_words(caption)}\n])"

@@ -65,8 +65,6 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations, one below another; `small` selects small type."""
-
     items: tuple[Numbered, ...]
     small: bool = False
 

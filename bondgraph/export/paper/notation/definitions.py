@@ -1,10 +1,8 @@
 """Function definitions: a name for each operation that is not a plain formula, and its formula, which is written once.
 
-The LaTeX of an operation has a line for each result and shared part, built from pieces with precedence and width.
-
 The operation is recorded on a tape, as in compilation, so that the document prints the actual computation. A part that occurs
-more than once, or is too long to read in one piece, gets a name. Letters that are local to these lines are marked: Latin letters
-are sans-serif, Greek letters bold.
+more than once, or is too long to read in one piece, gets a name and a separate line. Local letters are marked: Latin letters are
+sans-serif, Greek letters bold.
 """
 
 from __future__ import annotations
@@ -78,7 +76,7 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return the product of a and b; if one of them is a number, it comes first."""
+    """Return the product of a and b, with a number before other factors; a reciprocal b becomes a denominator if a is narrow."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
@@ -89,7 +87,7 @@ def times(a: Piece, b: Piece) -> Piece:
 
 
 def over(a: Piece, b: Piece, widest: int) -> Piece:
-    """Return a / b as a fraction if it is narrow, else inline, where it may be broken."""
+    """Return a / b as a fraction if it is narrow, not nested and not negative, else inline, where it may be broken."""
     if max(width(a.latex), width(b.latex)) <= widest and r"\frac" not in a.latex + b.latex and not a.negative:
         return Piece(rf"\frac{{{a.latex}}}{{{b.latex}}}", POWER)
     return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
@@ -329,7 +327,6 @@ def latex_parts(operation: Op, results: int) -> LatexParts | None:
 
 
 def local(letter: str) -> str:
-    """Return a letter in the font of local letters."""
     return rf"\boldsymbol{{{letter}}}" if letter.startswith("\\") else rf"\mathsf{{{letter}}}"
 
 

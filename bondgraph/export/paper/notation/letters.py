@@ -70,7 +70,7 @@ WORDS = LOCAL_LETTERS | {
 """Word in a longer name -> its letter in the literature."""
 
 RESERVED = frozenset({"t", "u", "e"})
-"""Letters that need the number of a part, because they also denote time and external values of equal parts."""
+"""Letters that need the number of a part, because they also denote the time, external values of equal parts and the number e."""
 
 
 @dataclass(frozen=True)
@@ -273,12 +273,12 @@ def _of_words(name: str) -> Letter:
     if literature_word:
         letter = split(WORDS[main.lower()])
     else:
-        letter = Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _standing(main)
+        letter = Letter(main[0], main[1:]) if _SHORT.fullmatch(main) else _upright_letter(main)
     others = r"\ ".join(escape_latex(word) for k, word in enumerate(words) if word not in _LITTLE or k == len(words) - 1)
     return replace(letter, below=",".join(filter(None, (letter.below, _upright(others)))))
 
 
-def _standing(word: str) -> Letter:
+def _upright_letter(word: str) -> Letter:
     written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
@@ -289,12 +289,13 @@ def _upright(words: str) -> str:
 
 _WORD = re.compile(r"[^\W\d_]+\d*|\d+")
 _SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
-"""Letter with an index."""
+"""Letter with an index of digits, perhaps after a second letter."""
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
 def split(symbol: str) -> Letter:
-    """Split a symbol into its letter and its outermost scripts; a symbol with repeated scripts is kept whole."""
+    """Split a symbol into its letter and its outermost scripts; a symbol with repeated scripts, or with more after its scripts,
+    is kept whole."""
     tokens = _TOKEN.findall(symbol)
     core, scripts = "", {"_": "", "^": ""}
     at = 0

@@ -71,7 +71,6 @@ def _within(path: str, part: str) -> bool:
 
 
 def inside(system: System, part: Component) -> list[Statement]:
-    """Return the statements of a part, in order of evaluation."""
     return [s for s in system.statements if _within(s.element, part.path)]
 
 
@@ -99,7 +98,7 @@ class Branch:
 
 
 def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
-    """Return the tree of parts, with equal parts in one branch, inside which each part has its own branch."""
+    """Return the tree of parts: equal parts share a branch, and inside such a branch each part has its own."""
     indices = _letters()
 
     def grown(siblings: Iterable[Component], alone: bool = False) -> tuple[Branch, ...]:
