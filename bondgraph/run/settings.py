@@ -199,7 +199,7 @@ def _checked_count(samples: Any, end: float) -> int:
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times since the start of the run, and the same times on the user's clock, for a number of samples, a
-    step (s) or a list of times. The start is always included. Raise E303 unless the times ascend within the run."""
+    step (s) or a list of times. The start is always included. Raise E303 for invalid samples."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))

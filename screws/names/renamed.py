@@ -63,7 +63,7 @@ MEMBERS = _read_by_owner("""
     Estimate: deviations standard_errors, freedom degrees_of_freedom, told findings, estimated estimated_sigmas
     Estimate: failed failures, distance mahalanobis_distance, covers in_confidence_region
     Uncertainty: shares variance_shares
-    Events: where select, place index_of
+    Events: where select, place index_of, begun with_earlier_start
     Event: together simultaneous
     FreeBodyResult: touching contact_count, overlap penetration, slip slip_speed
     ImpactStudy: strikes impacts
