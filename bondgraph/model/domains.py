@@ -37,7 +37,6 @@ class Domain:
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
     pseudo: bool = False
-    """True if the flow alone is the power of a bond, as in a thermal pseudo-bond."""
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
@@ -126,7 +125,7 @@ def motions(turns: Sequence[bool]) -> Domain:
 
 
 STORED = ("displacement", "momentum")
-"""Variables that storages integrate."""
+"""Quantities that storages store: integrals of a flow or an effort."""
 
 
 @dataclass(frozen=True)

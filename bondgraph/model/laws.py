@@ -69,7 +69,6 @@ class StateSpec:
 Variable = Literal["effort", "flow"]
 
 OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
-"""Conjugate variable of each variable of a bond."""
 
 
 class CausalityPreference(IntEnum):
@@ -424,7 +423,6 @@ class Storage(Storing):
     """Operation (output, parameters, signals) -> x. Without it, derivative causality solves for the state by Newton iteration;
     without `output`, integral causality solves for the output."""
     by_gradient: bool = False
-    """True if the output is the gradient of the energy."""
     linear: bool = False
     """True if output and state are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
 

@@ -304,8 +304,8 @@ def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...], pal
     for i in order:
         box, (left, top, right, bottom) = drawn.boxes[i], frames[i]
         style = f'fill="{palette.of_box(box.path.count("."))}" stroke="{palette.box_edge}" stroke-width="1"'
-        room = title_rectangle(box.title, frames[i], lines)
-        title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
+        title_box = title_rectangle(box.title, frames[i], lines)
+        title = glyphs.text(title_box[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
         outline = glyphs.rounded_rectangle(left, top, right, bottom, 10, style)
         parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')
     return parts

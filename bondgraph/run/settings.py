@@ -17,7 +17,7 @@ from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.errors import plural
 from screws.names import similar_names
-from screws.names.renamed import SETTING_VALUES, new_words, now
+from screws.names.renamed import SETTING_VALUES, is_now, renamed_settings
 
 _REPLACEMENTS = dict.fromkeys(
     methods.REMOVED_SETTINGS, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver"
@@ -119,7 +119,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
     for name in settings:
         if name not in names:
             near = similar_names(name, names, most=1)
-            new = {**new_words([name]), **instead}
+            new = {**renamed_settings([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else (f"leave out {name}=",)
             raise _refuse("E322", f'a run has no setting "{name}"', f"available: {', '.join(names)}", cures=cures)
 
@@ -209,7 +209,7 @@ def _checked_count(samples: Any, end: float) -> int:
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times since the start of the run, and the same times on the user's clock, for a number of samples, a
-    step (s) or a list of times. The start is always included. Raise E303 unless the times ascend within the run."""
+    step (s) or a list of times. The start is always included. Raise E303 for invalid samples."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
@@ -277,7 +277,7 @@ def method_of(argument: object) -> MethodEntry | None:
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
-        cures = () if new is None else (now(argument, new),)
+        cures = () if new is None else (is_now(argument, new),)
         cures = cures or (f'{what}="{(similar_names(argument, allowed, most=1) or allowed)[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument

@@ -30,8 +30,6 @@ _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Default:
-    """Default of a parameter, its unit, and its flags `signed` and `signal`."""
-
     value: float
     unit: str = ""
     signed: bool = False
@@ -66,8 +64,6 @@ def defaults_of(text: str) -> dict[str, Default]:
 
 @dataclass(frozen=True)
 class Part:
-    """Record of a part for its page, picture and tests."""
-
     name: str
     shelf: str
     equation: str
@@ -87,8 +83,6 @@ class Part:
 
 @dataclass(frozen=True)
 class Shelf:
-    """Parts of a domain, or of several related domains."""
-
     name: str
     parts: dict[str, Part] = field(default_factory=dict)
 

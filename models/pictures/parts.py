@@ -30,8 +30,8 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class Look(Enum):
-    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside show; OPAQUE hides them;
-    VEIL is translucent colour; WALL is opaque from its front and invisible from behind."""
+    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside are visible; OPAQUE hides
+    them; VEIL is a translucent colour; WALL is opaque from its front and invisible from behind."""
 
     GLASS = 1
     OPAQUE = 2
@@ -53,7 +53,8 @@ class Solid:
     name : name of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
-    colour, ink : colours of the body and of contact paths on it; `lines`: colour of its mesh's lines; "": derived from `colour`.
+    colour, ink : colours of the body and of contact paths on it; `lines`: colour of its mesh's lines, by default derived from
+        `colour`.
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
     framed : True if a camera must see the whole body.
@@ -94,7 +95,7 @@ class Solid:
 
     @property
     def line_colour(self) -> str:
-        """Colour of its lines."""
+        """Colour of its mesh's lines."""
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:

@@ -22,7 +22,6 @@ _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: 
 
 
 def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """Return an annotation of a function as an object; `Any` if it cannot be resolved."""
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
         return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}), include_extras=True)["it"]
@@ -69,10 +68,9 @@ def accepts(value: Any, annotation: Any) -> bool:
 
 
 def _ndim(value: Any) -> int:
-    """Return the number of axes of a value; -1 for rows of different lengths."""
     try:
         return np.ndim(value)
-    except ValueError:
+    except ValueError:  # rows of different lengths
         return -1
 
 
@@ -84,8 +82,8 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of an array that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows
-    others."""
+    """Return the only shapes that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows any value
+    without one of these shapes."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         parts = [shapes_of(part) for part in typing.get_args(annotation)]
         return sum(parts, ()) if all(parts) else ()
@@ -93,8 +91,8 @@ def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
-    """Return True for an array, list or tuple that has none of the shapes; a list is checked along its first axis, a matrix of
-    another package by its number of entries."""
+    """Return True for an array, list or tuple that has none of the shapes, as far as it is checked: a list by its length and
+    nesting, a matrix of another package by its number of entries."""
     if isinstance(value, np.ndarray):
         return value.shape not in shapes
     if not isinstance(value, (list, tuple)):

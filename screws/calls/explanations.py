@@ -1,7 +1,7 @@
-"""Explanation of failed calls by an error that names the wrong argument, if there is one.
+"""Explanation of failed calls by an error that names the wrong argument.
 
-The signature is read only after a call has failed, so a valid call costs almost nothing. Functions of `screws` that users call
-also compare the shapes of arrays with their annotations, which takes a few microseconds; calls inside the packages do not.
+Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing; but each call of a
+function of `screws` from outside these packages compares the shapes of arrays, which takes a few microseconds.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
-    E317 : unknown, repeated or missing arguments.
-    E150 : values whose type differs from the annotation, if Python has raised an error; in `screws` also arrays of another shape.
+    E317 : arguments that do not match the signature.
+    E150 : values whose type differs from the annotation, if Python has raised an error; even without an error, a string for a
+        flag and, in `screws`, arrays of another shape.
     """
     module = sys.modules[package]
-    for name in getattr(module, "__all__", None) or _defined(module):
+    for name in getattr(module, "__all__", None) or _public_functions(module):
         value = vars(module).get(name)
         if isinstance(value, FunctionType) and not hasattr(value, "explains_calls"):
             explaining = _explaining(value)
@@ -49,7 +50,7 @@ def check_calls(package: str) -> None:
 
 
 def explain_methods(kind: type[T]) -> type[T]:
-    """Make the public methods and the call of a class explain failed calls, as `check_calls` does; return the class."""
+    """Make constructor, call and public methods of a class explain failed calls, as `check_calls` does; return the class."""
     return _explain_methods(kind, ("__init__", "__call__"))
 
 
@@ -65,8 +66,7 @@ def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
     return kind
 
 
-def _defined(module: Any) -> list[str]:
-    """Return the names of the public functions that a module defines."""
+def _public_functions(module: Any) -> list[str]:
     functions = [name for name, value in vars(module).items() if isinstance(value, FunctionType) and not name.startswith("_")]
     return [name for name in functions if inspect.unwrap(vars(module)[name]).__module__ == module.__name__]
 
@@ -91,7 +91,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise explained from error
         if geometric and _is_called_by_user():  # an error of the function itself comes first
-            shapes = _shapes(function)
+            shapes = _allowed_shapes(function)
             named = [*zip(shapes, arguments, strict=False), *keywords.items()]
             misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)
             if misshapen and (explained := explanation(function, arguments, keywords)) is not None:
@@ -108,8 +108,7 @@ def _is_called_by_user() -> bool:
 
 
 @functools.cache
-def _shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """Return the allowed shapes of each argument of a function, () if it allows others."""
+def _allowed_shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
     parameters = inspect.signature(function).parameters.values()
     return {each.name: shapes_of(resolved(each.annotation, function)) for each in parameters}
 
@@ -127,7 +126,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
-        return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
+        return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
     takes_numbers = function.__module__.startswith("screws.") or qualified.endswith(".__call__")
     wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
@@ -162,7 +161,7 @@ def _shape(value: Any) -> tuple[int, ...]:
         return ()
 
 
-def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
+def _signature_error(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     kinds = {each.kind for each in parameters}

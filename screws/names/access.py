@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from screws.errors import CallError, ScrewbondError
-from screws.names.missing import MissingAttribute, part_of, where_instead
+from screws.names.missing import MissingAttribute, part_of, cure_for_missing
 
 T = TypeVar("T")
 _OPERATORS = "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs float lt le gt ge".split()  # noqa: SIM905
@@ -87,5 +87,5 @@ def _calculate(owner: Any, *_: Any) -> Any:
 
 def _read_entry(owner: Any, key: Any) -> Any:
     title = type(owner).__name__
-    where = f"try: .{key}" if isinstance(key, str) and hasattr(owner, key) else where_instead(owner, key)
+    where = f"try: .{key}" if isinstance(key, str) and hasattr(owner, key) else cure_for_missing(owner, key)
     raise BracketError(f"E684 {title} has no entries in square brackets, such as {key!r}; {where}")

@@ -34,15 +34,13 @@ class MissingAttribute(ScrewbondError, AttributeError):
     def __str__(self) -> str:
         owner, name = self.args
         title = f"module {owner.__name__!r}" if isinstance(owner, ModuleType) else type(owner).__name__
-        return f"E684 {title} has no attribute {name!r}; {where_instead(owner, name)}"
+        return f"E684 {title} has no attribute {name!r}; {cure_for_missing(owner, name)}"
 
     def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
         return AttributeError, (str(self),)
 
 
 class MissingImport(ScrewbondError, ModuleNotFoundError):
-    """Error for the import of a name that a package lacks (E684)."""
-
     code = "E684"
 
 
@@ -57,7 +55,7 @@ def explain_module(name: str) -> None:
     module.__dict__.setdefault("__getattr__", read)
 
 
-def where_instead(owner: Any, name: object) -> str:
+def cure_for_missing(owner: Any, name: object) -> str:
     """Return a cure for a name that a module or an object lacks: a part of the object, an import, similar names, or the list."""
     if isinstance(owner, ModuleType):
         names = list(_public_names(owner))
@@ -70,7 +68,7 @@ def where_instead(owner: Any, name: object) -> str:
         if part := part_of(owner, name):
             return f"try: {part}"
         homes = tuple(home for home in homes_of(str(name)) if _takes_an_object(home, str(name)))
-    if cure := near_or_elsewhere(str(name), listed := sorted(names), homes):
+    if cure := import_or_similar(str(name), listed := sorted(names), homes):
         return cure
     if quantities := _quantities_like(owner, name):
         return f"try: {quantities}"
@@ -107,7 +105,7 @@ def _quantities_like(owner: Any, name: object) -> str:
     return ""
 
 
-def near_or_elsewhere(name: str, names: Iterable[str], homes: Sequence[str]) -> str:
+def import_or_similar(name: str, names: Iterable[str], homes: Sequence[str]) -> str:
     """Return where to import a missing name, or which of the `names` are similar; "" if neither exists."""
     if homes:
         return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Iterable
 
 MAX_LISTED = 4
-"""Maximum number of names in a message."""
 
 
 def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED, cutoff: float = 0.6) -> list[str]:

@@ -188,12 +188,14 @@ def test_central_gravity_circles_of_two_free_bodies():
     one = rigid_body("sun", mass=m1, inertia=(1e-3,) * 3, position=(-r1, 0, 0), velocity=(0, -rate * r1, 0))
     two = rigid_body("moon", mass=m2, inertia=(1e-3,) * 3, position=(r2, 0, 0), velocity=(0, rate * r2, 0))
     graph = Graph("circles")
-    attach_central_gravity(graph, central_gravity("gravity", two, one, force), two, one)
+    attach_central_gravity(graph, central_gravity("gravity", two, one, force))
     result = simulated(graph=graph)
     angle = rate * result.t
     circle = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
     assert np.abs(result["moon.pose"][:, 4:] - r2 * circle).max() < 1e-9
     assert np.abs(result["sun.pose"][:, 4:] + r1 * circle).max() < 1e-9
+    with pytest.raises(ModelError, match="E458 \"gravity\" acts on 'sun', which is not a body"):
+        central_gravity("gravity", two, "sun", force)
 
 
 @pytest.mark.parametrize(

@@ -294,8 +294,10 @@ def test_refusals(wrong):
 
 
 def test_refused_links():
-    with pytest.raises(ModelError, match="E454"):
+    with pytest.raises(ModelError, match="has no port for a link"):
         chain_graph(finger()).link("tip")
+    with pytest.raises(ModelError, match="has no link 'no link'"):
+        chain_graph(finger()).link("no link")
     bare = Chain("bare", (Link("a", joints.revolute([0, 0, 1]), None),))
     with pytest.raises(ModelError, match="E538"):
         chain_graph(bare)

@@ -206,7 +206,7 @@ def test_arrays_of_wrong_shape_are_refused() -> None:
     refused("E338", "shape (3,) with NaN", lambda: inverse_kinematics(arm, "fore", (np.nan, 0.0, 0.0)))
     refused("E338", "shape (4, 4)", lambda: inverse_kinematics(arm, "fore", 2.0 * np.eye(4)))
     refused("E338", "starts=0", lambda: inverse_kinematics(arm, "fore", (0.0, 0.0, 0.0), starts=0))
-    refused("E338", "do not match 1 goals", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
+    refused("E338", "do not match 1 goal", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
     refused("E339", "upper (-1 to 1 rad)", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=(2.0, 0.0)))
     refused("E341", "(0.0, 1.0)", lambda: jacobian_block("J", arm, "fore", "arm.q", at=(0.0, 1.0)))
     refused("E338", "gravity", lambda: inverse_dynamics_block("b", arm, "q", "v", "a", gravity=(0.0, np.nan, 0.0)))

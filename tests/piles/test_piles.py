@@ -11,7 +11,7 @@ from screwbond.models import collisions, ground, prescribed_body, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.springs import attach_between, point_spring
 
-from bondgraph import Graph
+from bondgraph import Graph, signals
 from bondgraph.errors import RunEndedWarning
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
@@ -206,6 +206,13 @@ def test_the_account_is_measured_and_closes():
     assert 1e-6 < with_string[1] < 0.5 * with_string[0] < 0.05
 
 
+def test_other_states_need_rates_at_both_ends_of_a_step():
+    graphs = [graph_of(floor(), ball("ball", position=(0, 0, 1))) for _ in range(2)]
+    graphs[1].add(signals.square("wave", period=0.1), signals.integrator("area", "wave.y"))
+    runs = [free_body_stepper(graph).simulate(0.1, step=0.01) for graph in graphs]
+    assert [run.statistics.rates for run in runs] == [10, 20]
+
+
 def test_sets_of_collisions_begin_with_their_own_impulses():
     """Each contact starts from its previous impulse, so few sweeps suffice for a tower at rest."""
     runs = []
@@ -377,6 +384,7 @@ def test_too_few_sweeps_leave_a_doubt():
         0.5, step=0.005
     )
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
+    assert "a larger max_sweeps" in run.warnings[0].cures and "rtol" not in str(run.warnings[0])
     assert run.residual.max() > 10.0
 
 

@@ -280,6 +280,7 @@ def test_pairs_of_bodies_are_filtered():
     assert pairs(fixed=(0, 1)) == {(0, 2), (0, 3), (1, 2), (2, 3)}
     assert pairs(exclude=[(2, 1)]) == {(0, 1), (0, 2), (0, 3), (2, 3)}
     assert pairs(only=[(1, 2)]) == {(1, 2)}
+    assert pairs(only=[(1, 2), (1, 9)], exclude=[(0, 9)], fixed=[9]) == {(1, 2)}  # body 9 has no shape
 
 
 def test_bodies_may_have_reaches_of_their_own():

@@ -300,7 +300,8 @@ def test_refusals(case):
     with pytest.raises(GeometryError) as error, np.errstate(all="ignore"):
         REFUSED[case]()
     assert error.value.code == case[:4], str(error.value)
-    assert error.value.message and error.value.cure
+    assert error.value.message and error.value.cure and ", ," not in error.value.cure
+    assert ("exchange u and v" in error.value.cure) == (case in ("G104 patch", "G104 periodic"))
 
 
 @pytest.mark.parametrize("radius", [0.9, 0.999, 1.001, 1.01, 1.1, 2.0])

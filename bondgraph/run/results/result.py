@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from bondgraph.render.diagram import Diagram
 
 MACHINE_CODE = "machine code"
-"""`Statistics.solver` of a run with a compiled integrator."""
 
 
 @answer_old_names
@@ -46,14 +45,15 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
+    solver : "machine code" for a compiled integrator.
+    method : name of the method, "dop853", or of all methods in order of use, "dop853, rodas5p".
     steps, rejected : numbers of accepted and of rejected steps.
     rates, jacobians, guards : numbers of evaluations.
-    events : number of transitions.
-    events_in_python : number of event instants that Python handled.
+    events : number of events.
+    events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     ticks : number of clock ticks.
     quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
-    wall_time : duration of the whole call, s.
+    wall_time : duration of the whole run, with its preparation and checks, s.
     integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
@@ -77,9 +77,9 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "quadratic_programs")
+        names = {each.name for each in fields(self)} - {"solver", "method", "local_rtol"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
-        sums = {name: getattr(self, name) + getattr(other, name) for name in (*counts, "events_in_python", "integration_time")}
         return replace(self, method=", ".join(methods), **sums)
 
     @property
@@ -169,7 +169,7 @@ class Result:
         return name in self.program.layout
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all quantities."""
+        """Return the names of all quantities except variables inside elements."""
         return self.program.layout.names()
 
     @property
@@ -206,7 +206,6 @@ class Result:
 
     @cached_property
     def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
-        """States, modes and outputs just before and just after every event."""
         t, sides = self.events.times, zip(self.events.x, self.events.m, strict=True)
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
@@ -253,7 +252,8 @@ class Result:
         axes (panels,).
 
         Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
-        an automaton is not in its initial mode. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+        an automaton is not in its mode at the first sample. No window is opened; `axes[0].figure.savefig("run.png")` writes a
+        file.
 
         Parameters
         ----------

@@ -115,7 +115,7 @@ def track(
     rtol: float = 1e-8,
     **settings: Any,
 ) -> Tracking:
-    """Run the robot so that the tool follows a motion (3,), m, from its start.
+    """Run the robot so that the tool follows a motion (3,), m, from its position and velocity at the start of the run.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def track(
     robot = DeltaRobot(parameters)
     check_path(robot, motion)
     controller = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
-    start, rates = motion.position(0.0), motion.velocity(0.0)
+    t_start = settings.get("t_start", 0.0)
+    start, rates = motion.position(t_start), motion.velocity(t_start)
     motors = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(start)), rates) if np.any(rates) else None
     run = robot.simulate(
         motion.end if t_end is None else t_end,

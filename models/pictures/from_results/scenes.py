@@ -1,6 +1,6 @@
 """Scenes of results and archives: bodies, chains, joints, springs, contacts, forces, frames and energies.
 
-The model lists its visible objects (`Model.visible`); each kind has a builder here, which reads signals of the result only.
+The model lists its visible objects (`Model.visible`); builders here and in `planar` draw them from signals of the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from screwbond.models.pictures.from_results.contacts import (
     contact_panels,
     coordinate_panel,
     energies_of,
-    happenings_of,
+    event_marks_of,
     pile_panels,
     touches_of,
 )
@@ -116,7 +116,7 @@ def scene_of(
         "springs": tuple(draft.coils),
         "forces": tuple(draft.forces),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
-        "event_marks": happenings_of(result),
+        "event_marks": event_marks_of(result),
         "name": name,
         "size": size,
         "up": up,

@@ -63,14 +63,9 @@ def test_a_ball_too_large_for_its_groove_is_refused():
         (ground("g", surface=plane()), ball((0, 0, -0.1)), {"G123"}, "overlap"),
         # The words for plane on plane are those of the search: parallel planes have no pair on which it could settle.
         (ground("g", surface=plane()), ball(surface=plane()), {"G121", "G122"}, "plane and plane"),
-        (
-            ground("g", surface=plane()),
-            ball(surface=cylinder(0.02), quaternion=LYING),
-            {"G122"},
-            "infinite and touches along a line",
-        ),
+        (ground("g", surface=plane()), ball(surface=cylinder(0.02), quaternion=LYING), {"G122"}, "nearest along a whole line"),
         (ground("g", surface=plane()), ball(surface=cylinder(0.02)), {"G121"}, "infinite and cuts the plane"),
-        (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "infinite and touches along a line"),
+        (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "nearest along a whole line"),
         (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "at this focal distance the hollow"),
     ],
 )

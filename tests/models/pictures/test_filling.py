@@ -196,7 +196,9 @@ def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
     with pytest.raises(ModelError, match=r"E160.*no panels"):
         plots(Scene("nothing", scene.t), tmp_path / "none.png")
     if can_render:
-        with pytest.raises(ModelError, match=r"E160.*no solids, frames or paths(?s:.*)result.plot(?s:.*)plots of its panels"):
+        with pytest.raises(
+            ModelError, match=r"E160.*no solids, frames, paths or springs(?s:.*)result.plot(?s:.*)plots of its panels"
+        ):
             poster(scene, tmp_path / "poster.png")
     assert [path.name for path in tmp_path.iterdir()] == ["plots.png"]
 

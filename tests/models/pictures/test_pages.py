@@ -290,7 +290,7 @@ def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, paths: dict[str
     with browser(webgl=False) as window:
         window.open(paths["eggs"])
         assert not window.run("Boolean(gl)")
-        assert "WebGL is switched off" in window.run("$('scene').innerText")
+        assert "provides no WebGL" in window.run("$('scene').innerText")
         assert window.run("panels.length") == sum(not panel.on_demand for panel in eggs.panels) and window.run("bonds.length") > 0
         assert [words for words in window.complaints if "WebGL" not in words] == []
         assert window.overflow() == 0
