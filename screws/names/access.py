@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from screws.errors import CallError, ScrewbondError
-from screws.names.missing import MissingAttribute, part_of, cure_for_missing
+from screws.names.missing import MissingAttribute, cure_for_missing, part_of
 
 T = TypeVar("T")
 _OPERATORS = "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs float lt le gt ge".split()  # noqa: SIM905
