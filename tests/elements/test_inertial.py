@@ -268,8 +268,8 @@ def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
 
 
 def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
-    """Two pendulums of different periods, coupled by a constraint at a 0-junction, move like one pendulum with the sums of inertia and
-    weight."""
+    """Two pendulums of different periods, coupled by a constraint at a 0-junction, move like one pendulum with the sums of
+    inertia and weight."""
 
     def arm(name: str, m: float, weight: float) -> Any:
         numbers = {"m": m, "w": weight}
