@@ -18,8 +18,8 @@ CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """`WINDOW` events count as chattering within the fraction CHATTER_ROUNDING of the time of the last event, or within the
 fraction CHATTER_SPAN of the run's duration."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""`HISTORY` events within the fraction REST_SPAN of the run lead to a state of rest, if there is one, unless the ratio of
-later to earlier intervals is below MAX_SHRINKAGE."""
+"""`HISTORY` events within the fraction REST_SPAN of the run lead to a state of rest, if there is one, unless the last
+`WINDOW` intervals together are shorter than MAX_SHRINKAGE times the first `WINDOW`."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -63,11 +63,7 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 
 
 def add_event(s: EventTable, t: float, i: int) -> int:
-    """Add an event of transition i at t; return the pattern of its times, or 0.
-
-    If a state of rest can follow, `CHATTERING` includes events whose times have no limit but are too many for the run to finish,
-    such as the bounces of a ball on a floor that rises as slowly as the bounces decay.
-    """
+    """Add an event of transition i at t; return the pattern of its times, or 0."""
     ring, before = s.times[i * HISTORY :], s.counts[i]
     ring[ring_index(before)] = t
     following = before + 1
@@ -90,9 +86,8 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `all_fired`. List the transitions whose events accumulate in `resting`, `stuck`
-    transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
-    `suspect` to the row of the transition."""
+    """Add the events of the transitions `all_fired` at t. List in `resting` the transitions that a state of rest replaces; if the
+    events of another transition form a pattern, write the pattern to `pattern` and the row of the transition to `suspect`."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0
@@ -133,8 +128,8 @@ def limit_of(s: EventTable, i: int) -> float:
 
 
 def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool:
-    """Apply the state of rest of transition i, whose events accumulate at `limit`, with the reset of the edge that leads there,
-    and write row `number` of the log; return False if the automaton is in another mode."""
+    """Put transition i, whose events accumulate at `limit`, to rest, and write row `number` of the log; return False if the
+    automaton is in another mode or the log is full."""
     slot, edge = s.slots[i], s.rest_edges[i]
     if s.m_here[slot] != s.targets[i] or not has_room(s, number):
         return False

@@ -2,10 +2,8 @@
 
 To stick, friction with flow f needs an impulse -f / m, with mobility m = J M^-1 J^T. When friction brings its parts to rest, this
 impulse is rounding error. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the
-crank. If the impulse would make a state jump, or if the effort that would hold the flow is rounding error, the flow under the
-opposite friction decides: if this friction does not turn the flow back, the flow passes zero without any impulse. If the flow
-does not visibly continue, it only touches zero (a cam whose rate has a double zero), and nothing happens. A flow that another
-event has reversed is not stopped either, because the limit of friction is finite.
+crank. The motion under the opposite friction then decides whether the flow passes zero, only touches zero (a cam whose rate has a
+double zero), or stops.
 """
 
 from __future__ import annotations
@@ -37,8 +35,8 @@ def has_jumped(s: EventTable) -> bool:
 
 
 def is_unclear(s: EventTable, index: int) -> bool:
-    """Return True if the effort of friction that sticks after transition `index` is within rounding error: the values `now` of
-    all guards that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
+    """Return True if rounding errors decide whether friction that sticks after transition `index` holds: several guards can end
+    the sticking, and none of their values `now` is below zero by more than its rounding error `zero`."""
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
@@ -54,13 +52,7 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 
 
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
-    """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after.
-
-    The flow stops if the impulse makes no state jump and the effort that would hold the flow is clear of rounding error.
-    Otherwise the friction of each sense decides: the flow stops if both drive it back, passes zero if friction beyond zero does
-    not drive it back, and touches zero if it does not visibly continue (a double zero). A flow with a triple zero is detected a
-    little later.
-    """
+    """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after."""
     if s.pass_modes[index] == NO_MODE:
         return STOPS
     slot, stop, jumps = s.slots[index], s.pass_stops[index], has_jumped(s)
@@ -105,8 +97,7 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Let the flow of transition `index` pass zero, and log this in `row`; only a reset by the edge to the mode beyond zero
-    changes states."""
+    """Let the flow of transition `index` pass zero, with any reset of the edge to the mode beyond zero, and begin `row`."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)
@@ -125,7 +116,8 @@ def runs_away(s: EventTable, probe: float) -> bool:
 
 
 def slip_edge(s: EventTable, index: int, count: int) -> int:
-    """Return the transition from the target of `index` back to its source, or `NO_TRANSITION` if it is already `taken`."""
+    """Return the transition from the target of `index` back to its source; `NO_TRANSITION` if there is none, or if it is among
+    the first `count` transitions `taken`."""
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
             for k in range(count):
@@ -141,8 +133,7 @@ def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
     fires.
 
     Nothing can hold the flow if the effort of friction `is_unclear`, or if the motion `runs_away`, as at the start of a run at a
-    dead centre. Friction slips in the sense in which its flow leaves zero, or in any sense if rates are not finite while it
-    sticks; `at_zero` then corrects the sense.
+    dead centre.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):

@@ -45,7 +45,7 @@ def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of successive times.
+# Look-ahead times: the shortest and the longest, as fractions of the run, and the ratio of successive times.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 # Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3
@@ -76,18 +76,17 @@ class GuardHistory:
         self.bounces = self.known_bounces.copy()
         """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially as known before a run."""
         self.drift = np.zeros(bound.program.states)
-        """Largest rounding error that the rate of each state could cause in the run so far (n,)."""
+        """Rounding errors (n,) that rates can cause during the run in states that have not moved."""
         self.moved = np.full(bound.program.states, int(self.known_bounces.any()))
-        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as its
-        rounding error means that bodies touch."""
+        """Flags of states (n,) that have been well above `drift`; all states if a transition is or may be a bounce, because a gap
+        as small as its rounding error means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
         if rows.size:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), from evaluations at neighbouring points with states as large as the
-        largest so far."""
+        """Return the rounding error of each guard (k,), measured at neighbouring points."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None

@@ -119,8 +119,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update `drift`, the rounding errors of the states that have not moved yet: the largest rounding error of each rate over
-    the remaining run, times the state's response time or, if shorter, the duration of the run."""
+    """Update `drift`, the rounding errors of the states that have not moved yet, and `moved`. The error of a rate, the largest at
+    `SAMPLES_AHEAD`, acts for less than the run and for less than the response time of its state."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -159,8 +159,8 @@ def may_end(s: EventTable) -> bool:
 
 
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the guards for states as large as the largest so far. For guards that end the run, errors of
-    states that have not moved are ignored: near a singular position they are not rounding errors."""
+    """Compute the rounding errors of the guards for states as large as the largest so far, and update `guard_sizes`. For guards
+    that end the run, the drift of states is ignored: near a singular position it is not rounding error."""
     sizes, plain, rests = s.zero_sizes, s.soon, False
     for i in range(s.n):
         size = larger(s.sizes[i], abs(x[i]))
@@ -224,7 +224,7 @@ def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
 
 
 def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if the reset of transition i reverses the rate of its guard, tried at states around x."""
+    """Return True if the reset of transition i stops or reverses the rate of its guard at most of the trial states around x."""
     n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
     rates_at(s, t, x, s.p, speed)
     for k in range(n):
@@ -252,8 +252,7 @@ def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 
 def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does. Each reset is
-    tried once."""
+    """Return True if transition i is a bounce; a reset for which this is not known is tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
         s.bounces[i] = int(reverses_guard(s, t, x, i))
@@ -421,8 +420,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive now and after `probe` s, and those that are zero within rounding error and
     grow along the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
-    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
-    only reverses does not leave.
+    The positive guard of a bounce fires only if it also grows before it falls below zero: a body that leaves is not thrown back.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
     firm, undecided, bounce, rising, shifted = s.firm, s.undecided, s.bounce, s.rising, s.x_shifted

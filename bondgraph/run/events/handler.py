@@ -55,15 +55,14 @@ class RunPoint:
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
-"""Odd number near 2^64 divided by the golden ratio, whose multiples lie far apart."""
+"""Odd number near 2^64 / 1.618 (golden ratio); its multiples modulo 2^64 lie far apart."""
 
 
 class EventHandler:
     """Event handler of one run, with its table and its callbacks (`questions`). The integrator adds its arrays (`use_arrays`); a
     run in Python adds a log and samples (`bind_log`).
 
-    Rows of the log refer to `labels`. `has_failed` is True if a callback has raised an exception; `check` raises the exception
-    again.
+    Rows of the log refer to `labels`. `has_failed` is True after an exception in a callback, until `check` raises it again.
     """
 
     def __init__(self, bound: Bound, settings: Settings):
@@ -272,7 +271,7 @@ class EventHandler:
 
     @property
     def consultations(self) -> int:
-        """Number of instants at which Python solved collisions, or an event ended the run."""
+        """Number of instants at which Python was asked to solve collisions, or an event ended the run."""
         return int(self.table["consultations"])
 
     @property
@@ -280,7 +279,7 @@ class EventHandler:
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:
-        """Return the transition and the label of the log row that explains the last outcome."""
+        """Return the transition and the label of the log row that explains the last outcome; without such a row, the start."""
         row = int(self.table["suspect"])
         if row < 0:
             return NO_TRANSITION, EventLabel("start", "")
@@ -295,7 +294,6 @@ class EventHandler:
 
     @property
     def segment_start(self) -> tuple[float, np.ndarray]:
-        """Start time of the current segment, and the levels at this time."""
         return float(self.table["segment_start"]), self.table.arrays["start_levels"].copy()
 
 

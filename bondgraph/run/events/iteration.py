@@ -1,7 +1,4 @@
-"""Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
-
-An event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
-"""
+"""Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ SINGULAR = 2.0**20
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""An iteration has at most MAX_TRANSITIONS transitions plus MAX_TRANSITIONS_EACH for each transition of the program."""
+"""An iteration that exceeds MAX_TRANSITIONS rows plus MAX_TRANSITIONS_EACH for each transition of the program cycles."""
 
 
 # Transitions, one by one.
@@ -88,11 +85,9 @@ def first_firing(s: EventTable) -> int:
 
 
 def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) -> bool:
-    """Fire transition `index` into row `number` of the log, with all simultaneous collisions if it is a collision; write the
-    transitions to `struck`, and the transition that must follow to `answer`. Return False if the log is full.
-
-    A flow that passes zero by itself is not stopped (`dead_centres`); if a flow only touches zero, `struck` is empty.
-    """
+    """Fire transition `index` into row `number` of the log, with the simultaneous collisions that are solved together; write the
+    transitions to `struck`, and the transition that must follow, if any, to `answer`. Return False if the log is full. If a flow
+    only touches zero (`dead_centres`), nothing fires and `struck` is empty."""
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
     if not has_room(s, number):
         return False
@@ -122,8 +117,8 @@ def leave_rest(s: EventTable, index: int) -> None:
 
 
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
-    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and is not
-    marked in `once`. Write bounces that fire again to `stuck`."""
+    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and has not
+    fired `once`. Write bounces that fire again to `stuck`."""
     is_loop, again = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:
@@ -144,13 +139,10 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, use_fired: bool, row: int) -> int:
-    """Fire the first due transition in `fired` (if `use_fired`), then one by one the transitions whose guards fire. Write rows of
-    the log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
+    """Fire the first due transition in `fired` (if `use_fired`), then transitions whose guards fire, until none does. Write rows
+    of the log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
 
-    All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions
-    fire in order of name. If modes cycle and no state jumps, search for modes in which no guard fires. A transition into its own
-    state that does not reduce its guard fires once; its guard must then fall below zero before it fires again. Bounces that do
-    not bring their guards back below zero are `stuck`.
+    A transition into its own state whose guard still fires afterwards does not fire again; if it is a bounce, it is `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.is_evaluated, s.stuck_count, s.all_fired_count = EventOutcome.CONSISTENT, False, 0, 0
@@ -248,8 +240,8 @@ def set_levels(s: EventTable, t: float) -> None:
     """Set, in `start_levels`, the levels above which guards fire, at x_here, m_here after the transitions `all_fired`.
 
     A guard that starts positive, or at zero within its rounding error, fires above twice the larger of its value and this error,
-    until it has fallen below zero by as much, or by twice the error if its value is far larger. After a bounce, a guard fires
-    above its value. A guard that has fired `once` must first fall below zero.
+    until it has fallen below zero by as much, or by twice the error if its value is far larger. After a bounce, a positive guard
+    fires above its value. A guard that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
@@ -290,8 +282,8 @@ def set_levels(s: EventTable, t: float) -> None:
 
 
 def may_rest_after(s: EventTable, ending: int, count: int) -> bool:
-    """Return True if all transitions that end an iteration of `count` rows without consistent modes may lead to rest: `stuck`
-    transitions, or the last transition of a cycle, which is then added to `resting`."""
+    """Return True unless a `stuck` transition, or the last transition of a cycle of `count` rows, cannot lead to rest; if the
+    latter can, add it to `resting`."""
     if ending == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:
@@ -305,7 +297,7 @@ def may_rest_after(s: EventTable, ending: int, count: int) -> bool:
 
 def outcome_of(s: EventTable, ending: int, count: int, last: int, solved: bool) -> int:
     """Return the outcome of an iteration of `count` rows that ended with the outcome `ending` and `last` rows in the log;
-    `CONSISTENT` if the run continues, perhaps at rest. Set `suspect` to the row that explains an end of the run."""
+    `CONSISTENT` if the run continues, perhaps at rest. Set `suspect` to the row that would explain an end of the run, if any."""
     outcome, suspect = int(EventOutcome.CONSISTENT), last - 1 if last > s.logged else NO_TRANSITION
     if not may_rest_after(s, ending, count) or ending == EventOutcome.TERMINAL:
         outcome = ending
@@ -408,8 +400,8 @@ def take_parameters(s: EventTable) -> None:
 
 
 def open_events(s: EventTable) -> bool:
-    """Reset all events, take over the parameters, and solve the algebraic loops at the start values; return True if all loops are
-    solved."""
+    """Reset event handling, take over the parameters, and solve the algebraic loops at the start values; return True if all loops
+    are solved."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.segment_start = 0.0, 0.0
     s.events_left = s.most_events

@@ -16,8 +16,8 @@ NO_LABEL = -1
 """Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row. `since`, `time` and `clock` are the time since the start, on the user's clock, and on the
-clock of the formulas, s; `limit` is NaN or, if the row replaces an infinite sequence of transitions, the limit of their times
-since the start, s; `label` is the index of a label, or `NO_LABEL`."""
+clock of the formulas, s; `limit` is NaN or, if the row leads to a state of rest, the limit of the times of the events that it
+replaces, since the start, s; `label` is the index of a label, or `NO_LABEL`."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,6 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 
 def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """Return the labels of transitions whose events may accumulate or whose flow may pass zero."""
     resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
     return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
 

@@ -23,7 +23,7 @@ from bondgraph.run.events.transitions import (
 )
 
 NEVER, ALWAYS, ANSWERS = 0, 1, 2
-"""Permissions to try a transition in a search: never, always, or if its guard responds to the modes tried."""
+"""Permissions to try a transition in a search: never, always, or if its guard fires or the modes tried have changed its guard."""
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
@@ -96,15 +96,15 @@ def go_to(s: EventTable, row: int, node: int) -> None:
 
 
 def may_try(s: EventTable, index: int) -> bool:
-    """Return True if a transition belongs to an automaton that cycles, if its guard fires, or if the modes tried have changed
-    its guard; call after `firing_guards`."""
+    """Return True if the search may try a transition; call after `firing_guards`."""
     if s.allowed[index] == ANSWERS:
         return s.rising[index] == 1 or abs(s.now[index] - s.guards_at_start[index]) > s.zero[index]
     return s.allowed[index] == ALWAYS
 
 
 def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
-    """Add the combinations that can be reached from `node` to the `count` rows starting at `row`; return the new count."""
+    """Add the new combinations that one transition from `node` reaches without a jump of states to the `count` rows starting at
+    `row`; return the new count."""
     here, total = 0, count
     if node >= 0:
         here = s.codes[node]

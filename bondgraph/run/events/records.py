@@ -23,7 +23,7 @@ _BY_KIND = '[event for event in result.events if event.kind == "hit"]'
 
 
 class UnknownEvent(ScrewbondError, IndexError):
-    """Number of an event that did not happen."""
+    """Choice of an event by a number that no event has, or not by a number."""
 
     code = "E318"
 
@@ -119,7 +119,7 @@ class Events(Sequence[Event]):
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """Return a sequence that contains only this event, which may come from another run."""
+        """Return a sequence of only this event, without its label and its limit of times; it may come from another run."""
         scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])

@@ -2,8 +2,8 @@
 
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest (a local maximum). A
 guard that is a polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has
-no zero, so no zero is missed. For any other guard, the step is subdivided until the coefficients of the interpolant on each part
-are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
+no zero. For any other guard, the step is subdivided, up to a number of parts, until the coefficients of the interpolant on each
+part are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
 
 A guard that jumps over zero (a sign, a comparison) has no slope there; `steppers.driver` locates the jump without slopes.
 """
@@ -36,8 +36,8 @@ the quarters; a polynomial of degree 8 passes through the values at all eighths.
 _FIT = 2.0**-6
 """Largest misfit of the quartic of a guard, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
-"""_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
-is the shortest part of a step that is halved."""
+"""_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard;
+parts up to the fraction _PART of a step are not halved."""
 _MAX_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
@@ -50,7 +50,7 @@ _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 of _JUMP_SCALES further distances is _JUMP_SCALE times longer. Near a jump, the guard changes by at most the fraction _JUMP_RATIO
 of the jump from one distance to the next."""
 _FLAT = 2.0**-20
-"""Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
+"""Fraction of a bracket; a guard that is also zero this far before an exact zero has reached zero earlier, as by a jump."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
@@ -213,7 +213,7 @@ def fraction_of(j: int) -> float:
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
     """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; return 2 if
-    there is none. Of the three fractions, the guard is highest at fraction j.
+    none is found. Of the three fractions, the guard is highest at fraction j.
 
     The search alternates parabolas and golden sections (Brent), using the dense output if `exact` and the cubic interpolant
     otherwise. Chords bound the crest where the guard is concave, as shown by probes on both sides of the middle, or by parabolas
@@ -376,7 +376,7 @@ def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, st
 def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> None:
     """Find the first zero of guard i before the zero in `theta`; halve parts of the step in which the signs of the coefficients
     are inconclusive. The guard is a polynomial with coefficients `bernstein` of error `exact`, or, if `exact` is 0, interpolated
-    in each part. If the guard starts at zero, as after an event, this zero does not count."""
+    in each of at most `_MAX_PARTS` parts. If the guard starts at zero, as after an event, this zero does not count."""
     end = smaller(c.theta[i], 1.0)
     low, width, parts, error = 0.0, 1.0, 0, exact
     while low < end and (exact > 0.0 or parts < _MAX_PARTS):
@@ -400,7 +400,7 @@ def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> Non
 
 
 def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> bool:
-    """Search for a zero of guard i in a part of the step that has no crest or is so short that the guard is a parabola there;
+    """Search for a zero of guard i in a part of the step where it rises through zero at most once or is close to a parabola;
     return True if the guard rises through zero."""
     middle = 0.5 * (low + high)
     a, m, b = guard_at(c, h, low, i, step), guard_at(c, h, middle, i, step), guard_at(c, h, high, i, step)

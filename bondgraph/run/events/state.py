@@ -81,8 +81,8 @@ class EventTable(LoopTable):
     enlarge_log: Question
     collide: Question
     # Transitions; order: indices in order of name; self_loop: 1 if a transition leads into its own state; ready: 1 if its kernels
-    # are compiled; collides: 1 if a bounce may be one of simultaneous collisions; may_rest: 1 if its events may accumulate;
-    # rest_...: edge to the state of rest, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge
+    # are compiled; collides: 1 if a bounce may be one of simultaneous collisions; may_rest: 1 if a state of rest may follow;
+    # rest_...: edge to this state, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge
     # that stops it beyond zero, mode beyond zero, label (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals

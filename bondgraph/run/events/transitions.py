@@ -76,7 +76,7 @@ def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
     """Fire transition `index` at t from x_here, m_here, into x_after, m_after and a row of the log; `fire_by_impulse` may undo
-    it."""
+    the jump of the states."""
     begin_row(s, t, index, row)
     reset, supply, time = s.resets[index], s.supplies[index], formula_time(s, t)
     if reset is not None:
@@ -104,7 +104,6 @@ def end_row(s: EventTable, row: Reals) -> None:
 
 
 def finish_transition(s: EventTable, row: Reals) -> None:
-    """End the row of a transition, and make x_after, m_after the current states and modes."""
     end_row(s, row)
     for i in range(s.n):
         s.x_here[i] = s.x_after[i]

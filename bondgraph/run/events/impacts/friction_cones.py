@@ -117,8 +117,9 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Find the largest fraction of the restitutions for which impulses exist and the energy `gained` is at most the rounding
-    error `least`; return these impulses and the fraction. `solve` finds the impulses for a fraction.
+    """Find by bisection the largest fraction of the restitutions for which impulses exist and the energy `gained` is at most the
+    rounding error `least`; return these impulses, None if there are none, and the fraction. `solve` finds the impulses for a
+    fraction.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
     contacts. Without restitution a solution exists and never gains energy (Moreau 1988).

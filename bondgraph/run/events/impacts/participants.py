@@ -81,7 +81,7 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; return None if it collides alone."""
+    """Find the contacts that take part in bounce `index`; return None if its own reset describes the impact."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.sequential and not collisions.frictions):
@@ -120,7 +120,7 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Find the contacts whose bounce is active and whose guard is zero within the tolerance of states and times; if
+    """Find the contacts whose bounce is active and whose guard has reached zero, within the tolerance of states and times; if
     collisions are `sequential`, find only the `first` contact."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None

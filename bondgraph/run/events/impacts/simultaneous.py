@@ -1,5 +1,5 @@
-"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set instead of Lemke's
-pivoting.
+"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set; with friction, by
+`friction_cones`.
 
 With flows g of the contacts (negative: approaching), impulses L, and flows G L due to the impulses:
 
@@ -41,7 +41,7 @@ def collide(
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
     impact. Friction sticks after the impact if the impulse has stopped its slip.
 
-    Return None if the bounce is alone, if no impulses are found, or if the laws of storages make the problem nonlinear.
+    Return None if `participants_of` does, if no impulses are found, or if the laws of storages make the problem nonlinear.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:

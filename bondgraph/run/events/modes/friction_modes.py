@@ -51,8 +51,8 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
-    """Write a problem in the modes `m_box`: matrix, offsets and bounds of the rows that take part, and the modes from which the
-    solver starts. Its values start at index `first` of `box_numbers`."""
+    """Write a problem: matrix, offsets and bounds of the rows that take part, and the modes `m_box` from which the solver starts.
+    Its values start at index `first` of `box_numbers`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]
@@ -100,7 +100,7 @@ def has_firing_transition(s: EventTable, row: int, count: int) -> bool:
 
 def solve_modes(s: EventTable, t: float, probe: float) -> bool:
     """Solve the problems whose friction transitions fire, after `probe` s of motion, and write the resulting modes to `m_box`;
-    return True if all problems have solutions and some modes are new."""
+    return True if all these problems have solutions and some modes are new."""
     x, speed, row, entry, first, solved, turned = s.tried, s.tried_speed, 0, 0, 0, True, False
     s.rates(formula_time(s, t), s.x_here, s.p, s.m_box, speed)
     for i in range(s.n):
@@ -152,8 +152,7 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
 
 
 def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
-    """Return True if the effort of every friction element that stopped in the transitions taken from index `since` on exceeds its
-    rounding error."""
+    """Return True unless the sticking of an element that stopped in the transitions taken from index `since` on `is_unclear`."""
     guards_at(s, t, s.x_here, s.p, s.now)
     zero_of(s, t, s.x_here, s.now, s.zero)
     for k in range(since, count):

@@ -45,8 +45,8 @@ def middle_coefficient(a: float, b: float, m: float, d: float, e: float) -> floa
 
 
 def quartic_is_below(a: float, b: float, m: float, d: float, e: float, margin: float) -> bool:
-    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus a margin that falls from the middle to
-    zero at both ends, is below zero in between: all coefficients of both halves are negative."""
+    """Return True if the inner coefficients of both halves show that the quartic through the values a, b, m, d, e at the
+    quarters, plus a margin that falls from the middle to zero at both ends, is below zero in between."""
     one, three = second_coefficient(a, b, m, d, e), second_coefficient(e, d, m, b, a)
     two = middle_coefficient(a, b, m, d, e) + margin * _IN_THE_MIDDLE
     left, right = (a + one) * 0.5, (three + e) * 0.5
@@ -58,8 +58,8 @@ def quartic_is_below(a: float, b: float, m: float, d: float, e: float, margin: f
 
 
 def quartic_rises_once(a: float, b: float, m: float, d: float, e: float, margin: float) -> bool:
-    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus or minus a margin as in
-    `quartic_is_below`, rises through zero at most once and never falls: the coefficients change sign at most once."""
+    """Return True if the coefficients show that the quartic through the values a, b, m, d, e at the quarters, plus or minus a
+    margin as in `quartic_is_below`, rises through zero at most once and then stays above."""
     one, three = second_coefficient(a, b, m, d, e), second_coefficient(e, d, m, b, a)
     two, most = middle_coefficient(a, b, m, d, e), margin * _IN_THE_MIDDLE
     return (one < 0.0 or two - most >= 0.0) and (two + most < 0.0 or three >= 0.0) and (three < 0.0 or e >= 0.0)
@@ -67,7 +67,7 @@ def quartic_rises_once(a: float, b: float, m: float, d: float, e: float, margin:
 
 def interpolate(values: Reals, coefficients: Reals) -> float:
     """Fill the coefficients of the polynomial through values at the eighths of the interval; return its misfit: the eighth
-    difference of the values, which is zero for a polynomial of degree 7."""
+    difference of the values, which is zero for a polynomial of degree 7 or less."""
     off = 0.0
     for k in unrolled(range(DEGREE + 1)):
         off = off + values[k] * _DIFFERENCES[k]
