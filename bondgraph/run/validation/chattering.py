@@ -30,7 +30,7 @@ _SIMILARITY of the largest."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
-"""Number of rounding errors by which at least one state must change in a step."""
+"""Number of rounding errors by which at least one state must change in the first step of a walk."""
 _LARGE_STEP = 1e-3
 """Relative Newton step of an unknown above which the step leads to another solution."""
 
@@ -105,9 +105,9 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Take several walks from (t, x) in ever shorter Euler steps, the first a fraction of `pace`, s. Return the last crossing of
-    a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are the sizes of the
-    states."""
+    """Take several walks in ever shorter Euler steps, the first from (t, x) in steps of a fraction of `pace`, s, each further
+    walk from the end of the one before. Return the last crossing of a surface that each walk crosses back and forth with jumps of
+    similar height, or None; `size` (n,) are the sizes of the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -127,7 +127,7 @@ def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
     """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
-    steps, s, and the mean jump; return None if this does not happen."""
+    steps, s, and the mean jump; return None if this does not happen or the rates do not stay finite."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -26,8 +26,8 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run since its start: the requested times and, if `checked`, further times for the checks of
-    constraints or contacts."""
+    """Return the sample times of a run since its start: the requested times and, if they are fewer than `MIN_CHECKED` and the run
+    is `checked`, further times for the checks of constraints or contacts."""
     if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
@@ -58,8 +58,8 @@ def checked_result(result: Result, origin: float, requested: tuple[np.ndarray, n
 
 
 def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: bool = False) -> RankLoss | None:
-    """Return the first loss of rank in a run that began at `origin` and ended t s later in the state x (n,); None if there is
-    none. With `arrival`, the motion after a singular position is ignored."""
+    """Return the first loss of rank in a run that began at `origin` and ended t s later in the state x (n,); None if none is
+    found. With `arrival`, the motion after a singular position is ignored."""
     program = result.program
     if not has_constraints(program) or len(result.since) < 3:
         return None

@@ -34,8 +34,8 @@ _MAX_CHUNK_VALUES = 2**20
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
-    rtol promises and are more than rounding errors."""
+    """Return a concern about the energy account with the largest relative residual, if the account of an island, or of the whole
+    model if it has none, is off by more than the limits and by more than rounding error."""
     most, program = min(RTOL_FACTOR * rtol, MAX_RESIDUAL), result.program
     has_no_balance = program.energies is None and not program.islands  # the program has neither storages nor bonds
     if has_no_balance or not ledger.relative_residual > most:
@@ -66,7 +66,7 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
 
 
 def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> bool:
-    """Return True if the energy scale is within the rounding errors of the powers, because the model is at rest."""
+    """Return True if the energy scale is within the rounding errors of the powers, as in a model at rest."""
     program, chosen = result.program, _samples(result)
     t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
     if program.powers is None:
@@ -120,7 +120,7 @@ def _largest_change(residual: np.ndarray) -> int:
 
 def _most_active_element(ledger: Ledger, elements: Sequence[str]) -> str:
     """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most at the sample
-    where the residual changes most."""
+    where the residual changes most or, if none changes there, is largest in the run; "" without elements."""
     at = _largest_change(next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual))
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
@@ -132,7 +132,7 @@ def _most_active_element(ledger: Ledger, elements: Sequence[str]) -> str:
 
 def _unbalanced_storage(result: Result, elements: Sequence[str]) -> str:
     """Return the storage, among `elements` or, if there are none, among all, whose change of energy differs most from the
-    power into it, or ""."""
+    power into it, or "" if the difference is small for all."""
     program = result.program
     if program.energies is None:
         return ""

@@ -1,7 +1,7 @@
 """Constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
 
 Bodies that no constraint couples have separate diagonal blocks, so the cost is linear in the number of independent
-mechanisms. A long run is evaluated in pieces, so memory does not grow with the number of samples.
+mechanisms. The dense blocks of a long run are evaluated in pieces, which limits their memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class MatrixBlock:
 
 
 def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixBlock, ...]:
-    """Return the diagonal blocks of a matrix (n, n) with entries in these rows and columns (e,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -98,7 +97,6 @@ class ConstraintMatrix:
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
 
     def entries(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the entries of A (k, entries) at samples, using machine code if available."""
         kernel = self.bound.program.closing_matrix
         if kernel is None or not kernel.is_machine_code:
             return self.at_samples(t, x, m)[0]

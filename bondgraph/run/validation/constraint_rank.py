@@ -115,8 +115,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which linear extrapolations of the square root s reach zero, from both sides or,
-    with `arrival`, from the earlier side."""
+    """Return the intervals between samples in or near which (`EXTRAPOLATION`) the square root s reaches zero by linear
+    extrapolation from each side on which it falls towards the interval or, with `arrival`, from the earlier side."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None

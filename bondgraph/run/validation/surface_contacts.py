@@ -1,5 +1,5 @@
-"""Check of the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap,
-and bodies must not overlap at a point that no contact follows."""
+"""Check of the contacts of surfaces in a finished run: contacts of surfaces by a user's formula must follow the closest points,
+with the force of their gap, and bodies that can touch at several points must not overlap where no contact acts."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def _has_surfaces(shape: object) -> bool:
 
 
 def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about each contact that has lost the closest points, about overlap at a point without a contact, and about
-    a focal distance at which the run has failed."""
+    """Return a concern about each contact that has lost the closest points, about overlap at a point without a contact (if none
+    of the others is lost), and about each contact in whose coordinates the run has failed."""
     concerns = _focal_distances(result)
     for group in watched_contacts(result.program):
         surfaces = group.actual_surfaces(result)
