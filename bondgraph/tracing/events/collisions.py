@@ -37,7 +37,7 @@ def colliding(system: System) -> Colliding | None:
     """Return the constraints that bounce and, with dry friction, those that an impulse at an event activates.
 
     A constraint bounces at events that have an impact of this one scalar constraint, keep the automaton's state and reset nothing
-    else. Returns None unless there are two such constraints, or one and friction.
+    else. Return None unless there are two such constraints, or one and friction.
     """
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
@@ -82,7 +82,7 @@ def _impact_constraints(
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
     """Return, row by row, the effects of unit impulses, one for each of c scalars of colliding constraints and friction elements.
 
-    The last f scalars belong to friction elements; there are n states, k events and s powers. The rows are states (n, c), flows
+    The scalars of the f friction elements come last; there are n states, k events and s powers. The rows are states (n, c), flows
     (c, c), changes of guards (k, c), energies supplied (s, c) and limits of friction (f, c) per impulse; then flows (c,) and
     restitutions (c,), 0 for friction. The table is empty if the equations of the other constraints are singular.
     """

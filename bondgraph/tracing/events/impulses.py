@@ -162,7 +162,7 @@ class Residual:
         return scalars_of(self.balance[path](shaped(received, shape), shaped(gained, shape)))
 
     def _flow_residual(self, unknown: Unknown, state: Sequence[Any], now: Sequence[Any] | None, totals: list[Any]) -> list[Any]:
-        """Return the flow that remains to be stopped by an impulse, or reversed with the restitution."""
+        """Return what the impulses must make zero: the flow, with its restitution, or `totals` where no flow has to stop."""
         path = unknown.element
         if now is None:
             return totals
@@ -197,7 +197,6 @@ def dependent_states(context: TracingContext) -> dict[str, str]:
 
 
 def largest(values: Sequence[Any]) -> Any:
-    """Return the largest absolute value of scalars, zero if there are none."""
     return functools.reduce(maximum, map(absolute, values), 0.0)
 
 
@@ -305,8 +304,7 @@ def _zero_in_contradictions(context: TracingContext, solved: ModewiseSolution) -
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only an event with an impulse can respond; its impulse then replaces the first impulse. No event responds to a collision or to
-    an event of its own automaton.
+    Only an event with an impulse, but without a collision, can respond; its impulse then replaces the first impulse.
     """
     if other.impact or not other.impulse:
         return False
@@ -321,8 +319,8 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps; a step that increases the residual is cut to a quarter. The states
-    are NaN if the residual stays too large."""
+    """Return states and impulses after damped Newton steps; a step that does not reduce the residual is cut to a quarter. The
+    states are NaN if the residual stays too large."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

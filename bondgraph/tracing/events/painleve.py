@@ -74,7 +74,7 @@ def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
 
 
 def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[LoweredTransition, Any]]:
-    """Return events that end a run when slipping friction has no solution or several, with their guards k mu - 1."""
+    """Return events that end a run when slipping friction has no solution or several, with their guards."""
     ends = []
     for friction in dry_frictions(context, acting):
         gain = _normal_force_gain(context, acting, friction) if friction.normals else 0.0

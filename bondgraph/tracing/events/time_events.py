@@ -31,7 +31,7 @@ MAX_PIECES = 32
 
 @dataclass(frozen=True)
 class Root:
-    """Time of a root and the period of its repetition, as scalars of the tape."""
+    """Time of a root and the period of its repetition, infinite for a single root, as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar
@@ -47,9 +47,9 @@ _TIME, _FOREIGN = 1, 2
 class Roots:
     """Root finding in time for values of a tape that depend only on time and parameters.
 
-    The roots are exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for
-    products and monotone functions of these polynomials, and for the periodic sines, cosines and integer parts of linear
-    functions of time.
+    Closed forms exist for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for
+    zeros of their products, for some monotone functions of them, and for sines, cosines, tangents and integer parts of linear
+    functions of time. Other roots are missed, and roots of a piece also count outside this piece.
     """
 
     def __init__(self, tape: Tape):
@@ -84,7 +84,7 @@ class Roots:
         return Root(self.tape.scalar(time), self._once)
 
     def switch_times(self, position: int) -> list[Root]:
-        """Return the times at which the instruction at a position changes its selection."""
+        """Return the times in closed form at which the instruction at a position may change its selection."""
         code, *arguments = self.tape.nodes[position]
         zero = self.tape.scalar(0.0)
         if code in (op.ABSOLUTE, op.SIGN):
@@ -107,7 +107,7 @@ class Roots:
         return [root for point in points for root in self.solved(value, point)]
 
     def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which a value equals `goal`, a scalar that depends only on parameters."""
+        """Return the times in closed form at which a value may equal `goal`, a scalar that depends only on parameters."""
         if not self.varies_with_time(value.index):
             return []
         code, *operands = self.tape.nodes[value.index]
@@ -145,7 +145,8 @@ class Roots:
         return self.solved(a, _INVERSE[code](goal)) if code in _INVERSE else []
 
     def pieces(self, position: int) -> tuple[Piece, ...] | None:
-        """Return the pieces of a piecewise polynomial in time, up to the second degree, or None for other values."""
+        """Return the pieces of a piecewise polynomial in time, up to the second degree, or None for other values and for more
+        than `MAX_PIECES`."""
         if position not in self._pieces:
             pieces = self._polynomial_pieces(position)
             if pieces is not None:
@@ -187,12 +188,12 @@ class Roots:
             return [straight]
         (c2,) = square
         spread = s.sqrt(c1 * c1 - 4.0 * c0 * c2)
-        # Vieta: no difference of nearly equal numbers, and no division by a c2 that is zero.
+        # Vieta: no difference of nearly equal numbers. If c2 is zero, the first root is infinite and never happens.
         far = -0.5 * (c1 + s.where(s.less(c1, 0.0), -1.0, 1.0) * spread)
         return [self.single(far / c2), self.single(c0 / far)]
 
     def _line_and_steps(self, value: TapeScalar) -> tuple[Piece, TapeScalar] | None:
-        """Return (line, factor) if a value is a linear function plus the factor times the integer part of another, else None."""
+        """Return (polynomial, factor) if a value is a polynomial plus the factor times one integer part, else None."""
         steps: dict[int, TapeScalar] = {}
         line: Piece = (self.tape.scalar(0.0),)
         pending = [(value, self.tape.scalar(1.0))]
@@ -264,8 +265,8 @@ _POLYNOMIAL: dict[int, Any] = {
     op.MULTIPLY: _product,
     **dict.fromkeys((op.NEGATIVE, op.ABSOLUTE, op.MINIMUM, op.MAXIMUM, op.WHERE)),
 }
-"""Instructions that map polynomials to polynomials, each with the formula for the coefficients of its result; None for those that
-are treated separately."""
+"""Instructions that map piecewise polynomials to piecewise polynomials, each with the formula for the coefficients of its result;
+None for those that are treated separately."""
 
 _INVERSE: dict[int, Any] = {
     op.RECIPROCAL: lambda y: 1.0 / y,
@@ -290,7 +291,7 @@ class Breaks:
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return all time events of a system with known shapes, or None if there are none."""
+    """Return the time events of a system with known shapes that have closed forms, or None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)

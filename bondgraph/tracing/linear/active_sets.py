@@ -196,7 +196,7 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
 
 def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
     """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001), or None if a sample is
-    not monotone."""
+    not finite or not monotone."""
     n = matrices.shape[1]
     if not np.isfinite(matrices).all():
         return None
@@ -439,8 +439,8 @@ def _misfit(context: TracingContext, held: ActiveEquations, circuit: Circuit, ve
 def _fits(
     context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], excluded: Sequence[Any]
 ) -> bool:
-    """Return True if the values solve the equations at all samples at which they are finite and no `excluded` circuit is active,
-    since the states of the samples need not be consistent with such a circuit."""
+    """Return True if the values solve the equations at all samples with finite equations at which no `excluded` circuit is
+    active: the states of the samples need not be consistent with such a circuit."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
     terms_of_right = magnitudes(context.tape, right)

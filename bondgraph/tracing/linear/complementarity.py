@@ -36,7 +36,7 @@ class BoxPart:
 def box_parts(
     context: TracingContext, entries: Entries, right: Sequence[Any], holding: ActiveEquations, gates: Mapping[int, RowGate]
 ) -> tuple[BoxPart, ...]:
-    """Return the problem of a part with these equations, if it has friction along a line.
+    """Return the problem of a part with these equations, or nothing if no friction along a line takes part.
 
     `holding` contains the equations while all elements stick; their matrix is positive semidefinite.
     """

@@ -98,8 +98,8 @@ class ActiveEquations:
 def active_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
 ) -> ActiveEquations | None:
-    """Return the equations of A w = b while all elements are active, or None if a released equation contains other unknowns or an
-    active equation depends on modes."""
+    """Return the equations of A w = b while all elements are active, or None if elements of one automaton are active in different
+    states, a released equation contains other unknowns, or an active equation depends on modes."""
     tape = context.tape
     rows = rows_of(entries, len(right))
     varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
@@ -148,7 +148,6 @@ class Levels:
 
     @property
     def separate(self) -> Entries:
-        """Entries of both levels, without couplings between the levels."""
         return {(i, j): value for (i, j), value in self.every.entries.items() if (i in self.rated) == (j in self.rated)}
 
 

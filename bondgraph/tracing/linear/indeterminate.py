@@ -377,7 +377,8 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 def _pushes(
     context: TracingContext, eliminated: Elimination, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
-    """Return the direction of y for contradictory equations: the limit for elements with a small compliance D.
+    """Return the direction of y for contradictory equations, the limit for elements with a small compliance D; zero if
+    undetermined.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """

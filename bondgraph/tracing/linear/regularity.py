@@ -15,11 +15,10 @@ from bondgraph.tracing.on_tape.values import Entries
 
 def solve_regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
     """Solve by one elimination, with pivots chosen in the unscaled matrix or, failing that, in the matrix scaled to natural
-    sizes; return None if both fail.
+    sizes; return None if all trials fail.
 
-    With `one_mode`, singular samples are ignored if the start is regular: at a sample, a curve may be so steep, in the units of
-    its state, that other terms are lost to rounding.
-    """
+    With `one_mode`, singular samples are ignored in a last trial if the start is regular: at a sample, a curve may be so steep,
+    in the units of its state, that other terms are lost to rounding."""
     numbers, n = context.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
     if one_mode and numbers:

@@ -50,7 +50,7 @@ def least_norm_without_circuits(
 ) -> tuple[list[Any], SelfStresses] | None:
     """Return the solution of least norm in all modes and its self-stresses.
 
-    Returns None if the right-hand sides contradict each other, or if no reaction changes along a null vector.
+    Return None if the right-hand sides contradict each other, or if a null vector is not found or changes no reaction.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 from screws.scalars import absolute, equal, less, maximum, where
 
 PIVOT_THRESHOLD = 1e-2
-"""Minimum size of a pivot as a fraction of the largest entry of its row, at every sample."""
+"""Minimum size of a pivot as a fraction of the largest size in its row; a size is the smallest over the samples."""
 
 SINGULAR = 1e-10
 """Fraction of the largest original entry of its equation below which a pivot counts as zero, at any sample."""
@@ -84,7 +84,6 @@ class Elimination:
 
 
 def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any]]:
-    """Return column -> entry for each row of a matrix."""
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     for (i, j), value in matrix.items():
         rows[i][j] = value
