@@ -125,8 +125,8 @@ class Board:
         return float(self.total_costs(cells[None])[0])
 
     def move(self, node: int, cells: np.ndarray, temperature: float, noise: Noise) -> None:
-        """Move one node, in place, to the best free cell near it or the middle of its neighbours, or, at a high temperature,
-        possibly to a worse cell."""
+        """Move one node, in place, to the best free cell near it or the middle of its neighbours, or, at a temperature above
+        zero, possibly to a worse cell."""
         noise.skip(self._call(best_move, cells, node, temperature, noise.ahead(5 * len(self._table.candidates))))
 
 
@@ -160,9 +160,9 @@ def _functions() -> dict[str, Any]:
 
 
 def best_move(b: BoardTable, cells: Reals, node: int, temperature: float, draws: Reals) -> int:
-    """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
+    """Move a node to the candidate cell of lowest cost, after subtracting noise in proportion to the temperature.
 
-    Return the number of random numbers used: five for each free cell, none at the temperature zero.
+    Return the number of random numbers used: five for each candidate, none at the temperature zero.
     """
     for g in range(b.boxes):
         find_span(b, cells, g, node)

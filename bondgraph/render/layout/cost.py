@@ -28,8 +28,7 @@ class Prices:
 
 
 def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
-    """Return the costs of all edges of a sketch; parallel edges count once. Nodes inside one of the `blocks` do not move
-    relative to each other."""
+    """Return the costs of the edges of a sketch; parallel edges count once, loops not at all."""
     bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     kept: dict[frozenset[int], int] = {}
     for index, edge in enumerate(sketch.edges):

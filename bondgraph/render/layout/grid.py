@@ -69,7 +69,7 @@ def place_parts(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def _place(targets: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return corners of rectangles of cells, with centres as close to the targets as free cells allow; the minimum is (0, 0)."""
+    """Return corners of rectangles of cells, the largest first placed on free cells near its target; the minimum is (0, 0)."""
     taken: set[tuple[int, int]] = set()
     corners = [(0, 0)] * len(sizes)
     middle = targets.mean(axis=0) if len(targets) else np.zeros(2)
@@ -90,7 +90,6 @@ def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, i
 
 
 def _around(target: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield grid points around a target, ring by ring, endlessly."""
     x0, y0 = round(float(target[0])), round(float(target[1]))
     for ring in itertools.count():
         span = range(-ring, ring + 1)

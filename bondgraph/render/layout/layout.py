@@ -66,7 +66,8 @@ def _unit(direction: np.ndarray) -> np.ndarray:
 
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
-    """Return positions (n, 2) after this many steps towards the minimum of the sum over pairs of (|x_i - x_j| / d_ij - 1)^2."""
+    """Return positions (n, 2) after this many steps towards the minimum of the sum over pairs of (|x_i - x_j| / d_ij - 1)^2; one
+    or two points are 1 apart on the x axis."""
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)
@@ -110,7 +111,7 @@ def rotate_upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarra
 
 def _alignment_with_axes(along: np.ndarray) -> float:
     """Return the mean cosine of four times the angles of directions (k, 2): 1 for horizontal or vertical, -1 for diagonal
-    directions."""
+    directions; 0 without directions."""
     if not len(along):
         return 0.0
     x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]
@@ -171,7 +172,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps; a picture of more than about 150 nodes is illegible, and is not improved."""
+    """Return the number of sweeps for nodes without boxes; a picture of more than 150 is illegible, and is not improved."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.render.reproducible import dot, length
 
 POINT_SPACING = 7.0
-"""Distance between sampled points of a line, px."""
+"""Approximate distance between sampled points of a line, px; points of short lines are closer."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,6 @@ class Route:
         return (1 - t) * (1 - t) * a + 2 * t * (1 - t) * c + t * t * b
 
     def direction(self, s: float) -> np.ndarray:
-        """Return the unit tangent, from start to end."""
         piece, t = self._locate(np.array([s]))
         a, c, b = self.pieces[piece[0]]
         along = (1 - t[0]) * (c - a) + t[0] * (b - c)
@@ -87,12 +86,10 @@ class Route:
 
     @cached_property
     def points(self) -> np.ndarray:
-        """Return points (k, 2) along the line, a few px apart."""
         return self.at(np.linspace(0.0, 1.0, max(12, int(self.length / POINT_SPACING))))
 
     @cached_property
     def chords(self) -> np.ndarray:
-        """Return a polyline (k, 2) close to the line."""
         return self.corners if len(self.corners) == 2 else self.at(np.linspace(0.0, 1.0, 9 if len(self.corners) == 3 else 25))
 
     @cached_property

@@ -1,7 +1,7 @@
 """Routes of edges at the lowest cost: straight, slightly bent, or along corridors ("streets") between obstacles.
 
-A detour is the cheapest path over crossings of streets and directions, with few corners, clear of nodes and lines (Dijkstra,
-1959; Hart, Nilsson and Raphael, 1968).
+A detour is the cheapest path over crossings of streets and directions; corners and crowded streets cost extra (Dijkstra, 1959;
+Hart, Nilsson and Raphael, 1968).
 """
 
 from __future__ import annotations
@@ -84,7 +84,6 @@ def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def foreign_boxes(world: Obstacles, tail: int, head: int) -> np.ndarray:
-    """Return the indices of boxes that contain neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
@@ -217,7 +216,8 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
 def detour(
     sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Route | None:
-    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None if no path exists."""
+    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None for a loop, or if no
+    path exists."""
     edge = sketch.edges[index]
     if edge.tail == edge.head:
         return None
@@ -237,7 +237,6 @@ def _costs(
     sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[list[list[float]], list[list[float]]]:
     edge = sketch.edges[index]
-    own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
     foreign = foreign_boxes(world, edge.tail, edge.head)
     spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
     occupancy = _occupancy(sketch, grid, lines)
@@ -247,8 +246,7 @@ def _costs(
         foreign_here = grid.in_frames[kind][foreign].any(axis=0)
         cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * occupancy[kind]
         cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
-        blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
-        costs.append(np.where(blocked, np.inf, cost).tolist())
+        costs.append(np.where(grid.in_nodes[kind].any(axis=0), np.inf, cost).tolist())
     return costs[0], costs[1]
 
 
@@ -372,8 +370,8 @@ def _shortest(
 
 
 def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
-    """Return a route for each edge, found first inside equal parts, which are routed alike, then for other bonds, then for
-    signals."""
+    """Return a route for each edge, found first inside equal parts, which are routed alike if they are congruent, then for other
+    bonds, then for signals."""
     route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
@@ -448,7 +446,7 @@ def _add_routes(
 
 
 MAX_BULGE = 34.0
-"""Maximum initial bulge of an edge that is parallel to another between the same nodes, px."""
+"""Maximum bulge, px, that is tried first for the second and third of parallel edges; later edges start from its multiples."""
 MAX_DIRECT_COST = 110.0
 """Cost of a direct line above which a detour is tried, px."""
 BULGE_COST = 45.0

@@ -28,7 +28,7 @@ MAX_CACHED = 2000
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Return better cells for a graph, in which blocks stay unchanged inside or are mirrored; results are cached."""
+    """Search for better cells of a graph, in which blocks stay unchanged inside or are mirrored; results are cached."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]
@@ -120,7 +120,7 @@ def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]
 _TURNS = np.array(
     [(1, 0, 0, 1), (-1, 0, 0, 1), (1, 0, 0, -1), (-1, 0, 0, -1), (0, 1, 1, 0), (0, -1, 1, 0), (0, 1, -1, 0)]
 ).reshape(-1, 2, 2)
-"""Symmetries of the plane: identity, reflections and rotations."""
+"""Symmetries of the grid: the identity, three mirror images of it, and three images with exchanged axes."""
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:

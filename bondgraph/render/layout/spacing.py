@@ -20,7 +20,7 @@ Sides = np.ndarray
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Return the space that each node needs: a name is below its junction or, where a bond leaves downwards, beside the junction
+    """Return the space that each node needs: a name is below its junction or, where an edge leaves downwards, beside the junction
     on the freer side."""
     space = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
@@ -123,7 +123,6 @@ Extent = tuple[float, float, float, float]
 
 
 def extent(sketch: Sketch, where: np.ndarray) -> Extent:
-    """Return the rectangle around nodes, their names and boxes."""
     space = sides(sketch, where.round(1))
     rectangles = [frame(sketch, box, where) for box in sketch.boxes]
     rectangles += [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 MIN_PATH, ONE_ROW = 10, 12
-"""Minimum number of nodes of a path that is laid out in rows, and maximum number in a single row."""
+"""Minimum number of nodes of a path that is laid out in rows, and maximum number of a path that is laid out in one row."""
 WIDENESS = 3.0
 """Square of the number of nodes in a row, relative to the length of the path: a drawing is wider than high."""
 
@@ -65,11 +65,11 @@ def _branches(tree: Any, path: Sequence[int]) -> dict[int, list[Branch]] | None:
 
 
 def _cells(path: Sequence[int], branches: dict[int, list[Branch]], count: int) -> np.ndarray:
-    """Return cells (n, 2): the path in rows of equal length, with the first branch of a node above it and the second below.
+    """Return cells (n, 2): the path in rows of equal length (the last may be shorter), with the first branch of a node above it
+    and the second below.
 
-    At a turn, the bond to the next row takes the cells below the last node and above the first node of the next row; the
-    branches of both extend outwards.
-    """
+    At a turn, the bond to the next row takes the place below the last node and above the first node of the next row, so the
+    second branch of the former and the first branch of the latter extend outwards."""
     rows = 1 if len(path) <= ONE_ROW else max(2, round(float(np.sqrt(len(path) / WIDENESS))))
     columns = -(-len(path) // rows)
     cells, y = np.zeros((count, 2), dtype=int), 0
