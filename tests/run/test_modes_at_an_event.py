@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, compile_model
+from bondgraph import J0, J1, Automaton, C, Diode, Friction, Graph, I, R, Se, Transition, compile_model
+from bondgraph.run.events.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH
 from tests.inner.run import Bound
 
 STEP = 1e-6
@@ -88,6 +89,23 @@ def disagreements(build, seeds):
 def test_the_consistent_mode_is_taken(build, count):
     wrong, tried = disagreements(build, range(count))
     assert wrong == [] and tried >= count
+
+
+def test_transitions_that_fire_together_count_towards_the_maximum():
+    graph, a, b = Graph("chain"), J1("a", domain="translation"), J1("b", domain="translation")
+    for node, effort in ((a, 5.0), (b, 10.0)):
+        graph.connect(Se(f"{node.name} force", effort), node).connect(node, I(f"{node.name} mass", 1.0))
+    graph.connect(a, Friction("ground", 0.5)).connect(a, slip := J0("slip", domain="translation"))
+    graph.connect(slip, b).connect(slip, Friction("joint", 0.5))
+    graph.connect(Se("none", 0.0), free := J1("free", domain="translation")).connect(free, I("m", 1.0, initial=1.0))
+    grow = (("m.p", lambda p: -1.01 * p, ("m.p",)),)
+    edges = (Transition("up", "down", lambda p: p, "m.p", grow), Transition("down", "up", lambda p: -p, "m.p", grow))
+    graph.add_automaton(Automaton("sign", ("up", "down"), "up", edges))
+    compiled = compile_model(graph)
+    with pytest.warns(match="repeat endlessly"):
+        run = compiled.simulate(1.0, progress=False)
+    assert {"ground", "joint"} <= {event.name for event in run.events}
+    assert len(run.events) == MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * len(compiled.program.transitions)
 
 
 if __name__ == "__main__":

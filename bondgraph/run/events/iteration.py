@@ -46,7 +46,7 @@ SINGULAR = 2.0**20
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""An iteration that exceeds MAX_TRANSITIONS rows plus MAX_TRANSITIONS_EACH for each transition of the program cycles."""
+"""An iteration has at most MAX_TRANSITIONS rows in the log plus MAX_TRANSITIONS_EACH for each transition of the program."""
 
 
 # Transitions, one by one.
@@ -156,7 +156,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, use_fired: bool, row
         return 0
     if use_fired:
         next_one = first_fired(s, t, probe)
-    for _ in range(s.max_rows):
+    while count < s.max_rows:
         if next_one == NO_TRANSITION:
             if not s.is_evaluated:
                 firing_guards(s, t, s.x_here, probe)
