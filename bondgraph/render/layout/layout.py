@@ -67,7 +67,7 @@ def _unit(direction: np.ndarray) -> np.ndarray:
 
 def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
     """Return positions (n, 2) after this many steps towards the minimum of the sum over pairs of (|x_i - x_j| / d_ij - 1)^2; one
-    or two points are 1 apart on the x axis."""
+    or two points stay on the x axis."""
     count = len(distances)
     if count < 3:
         return np.stack([np.arange(count, dtype=float), np.zeros(count)], axis=1)

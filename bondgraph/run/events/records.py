@@ -47,8 +47,8 @@ class Event:
         alone, or in a sequence of transitions.
     since : time since the start of the run, s, which is more precise than `time` if the start time is large.
     counted : storages and powers that count in the total energy balance; None for all.
-    accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times on the user's
-        clock, s.
+    accumulation : for an event that leads to a state of rest, the limit of the times of the events that it replaces, on the
+        user's clock, s; else None.
     """
 
     time: float

@@ -61,7 +61,7 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
         suspect = _most_active_element(ledger if ledger.elements else result.account(), balance.elements)
     at, residual, account = _largest_change(balance.residual), balance.relative_residual, f"the energy account{_owner(balance)}"
     in_play = f"{balance.in_play:.3g} {balance.unit}"
-    reason = f"{account} is off by {residual:.2g} of the energy scale ({in_play}), far beyond rtol = {rtol:g}"
+    reason = f"{account} is off by {residual:.2g} of the energy scale ({in_play}), more than rtol = {rtol:g} allows"
     return (ValidityConcern(reason, float(ledger.t[at]), suspect, residual, rtol),)
 
 

@@ -2,7 +2,7 @@
 
 Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from
 there, and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest
-eigenvalue of the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run,
+eigenvalue of the matrix of the constraints, A = J M^-1 J^T, scaled so that each diagonal entry is at most 1 in the run,
 then vanishes like the square of the time to that instant; its square root consists of two straight lines that meet there. The
 search covers the intervals between samples, with states interpolated by their rates, and, because a run may leave on a branch
 other than the one on which it arrived, extrapolations from both sides. The search does not affect the integration.
@@ -94,8 +94,8 @@ def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: 
 
 
 class _ScaledRoots:
-    """Square roots of the smallest eigenvalue that is not zero throughout a run, with each row scaled by its largest diagonal
-    entry in the run."""
+    """Square roots of the smallest eigenvalue that is not zero throughout a run, scaled so that each diagonal entry is at most 1
+    in the run."""
 
     def __init__(self, constraints: ConstraintMatrix, entries: np.ndarray):
         diagonals = constraints.diagonals(entries)

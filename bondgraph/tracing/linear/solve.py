@@ -304,8 +304,7 @@ MAX_DENSE_ENTRIES = 2**18
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one on average, in logarithms.
 
-    A change of the unit of an equation or unknown changes its factor inversely and no other factor; the order of rows and columns
-    does not matter.
+    A change of the unit of an equation or unknown changes no product r_i |a_ij| c_j; the order of rows and columns is irrelevant.
 
     Parameters
     ----------

@@ -44,8 +44,8 @@ class FiredTransition:
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     supplied : energy that sources supply at this instant, J, one value per power.
-    limit : for a transition that replaces an infinite sequence of ever faster transitions, the limit of their times since the
-        start, s.
+    limit : for a transition that leads to a state of rest, the limit of the times of the transitions that it replaces, since the
+        start, s; else None.
     label : label of the event, if it differs from the transition's kind and name.
     """
 
