@@ -234,7 +234,13 @@ def test_some_positions_are_kept_and_the_rest_gives_way():
 
 @pytest.mark.parametrize(
     "positions, code",
-    [({"shafd": (0, 0)}, "E131"), ({"shaft": (0, np.nan)}, "E132"), ({"shaft": 3}, "E132"), ({"shaft": "ab"}, "E132")],
+    [
+        ({"shafd": (0, 0)}, "E131"),
+        ({"shaft": (0, np.nan)}, "E132"),
+        ({"shaft": 3}, "E132"),
+        ({"shaft": "ab"}, "E132"),
+        ({"shaft": (0, [1])}, "E132"),
+    ],
 )
 def test_wrong_positions_are_refused(positions, code):
     with pytest.raises(ModelError) as error:

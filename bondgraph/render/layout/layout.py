@@ -6,7 +6,9 @@ the result is identical to the last bit on every machine. Source: Gansner, Koren
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 
@@ -223,8 +225,8 @@ def _box_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]])
 
 
 def _is_point(at: object) -> bool:
-    pair = np.asarray(at)
-    return pair.shape == (2,) and pair.dtype.kind in "iuf" and bool(np.all(np.isfinite(pair)))
+    pair = np.asarray(at, dtype=object)
+    return pair.shape == (2,) and all(isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in pair)
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:

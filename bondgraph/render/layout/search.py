@@ -19,7 +19,7 @@ from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 
 Steps = Callable[[np.ndarray], np.ndarray]
-"""Function from cells (n, 2) to trials (k, n, 2) that single moves cannot reach."""
+"""Function from cells (n, 2) to trials (k, n, 2)."""
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
 _cache: dict[bytes, np.ndarray] = {}
 """Improved cells by digest of a graph and its first cells."""
