@@ -203,7 +203,7 @@ class Events(Sequence[Event]):
             raise UnknownEvent(f"E318 an event is chosen by its number, not by {shown(index)}; try: {_BY_KIND}")
         if not -len(self) <= index < len(self):
             raise UnknownEvent(
-                f"E318 there is no event {index}: this run has {plural(len(self), 'event')}; try: for event in result.events"
+                f"E318 there is no event {index} among {plural(len(self), 'event')}; try: for event in result.events"
             )
         position = range(len(self))[index]
         event = self._built.get(position)
