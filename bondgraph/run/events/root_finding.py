@@ -159,14 +159,16 @@ def bend(c: StepTable, i: int) -> float:
 
 
 def is_quartic(c: StepTable, i: int) -> bool:
-    """Return True if the quartic through the values of guard i at the quarters of the step predicts its values at the probes."""
+    """Return True if the quartic through the values of guard i at the quarters of the step predicts its values at the first
+    and the last probe."""
     g, count, end = c.g, c.guard_count, c.g[c.guard_count * (POINTS - 1) + i]
     off = quartic_misfit(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, c.probes[i], c.probes[count * 3 + i])
     return off <= bend(c, i) * _FIT + larger(larger(abs(g[i]), abs(end)), abs(g[count * 3 + i])) * (8.0 * EPSILON)
 
 
 def is_below(c: StepTable, i: int) -> bool:
-    """Return True if the quartic of guard i is below zero, with a quarter of its `bend` as margin for interpolation errors."""
+    """Return True if the quartic of guard i does not rise to zero before the end of the step, with a quarter of its `bend` as
+    margin for interpolation errors."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_is_below(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)

@@ -213,8 +213,8 @@ the mode is a constant."""
 
 @dataclass(frozen=True)
 class Impulse:
-    """Effects of the impulse of an event: the states after it, the change of the guard of each event that can respond to it, and
-    the energy supplied by each source, J (one number for each power of the system)."""
+    """Effects of the impulse of an event: the states after it, the change of the guard of each event (0 if the event cannot
+    respond), and the energy supplied by each source, J (one number for each power of the system)."""
 
     after: list[Any]
     pushes: list[Any]

@@ -46,7 +46,7 @@ def middle_coefficient(a: float, b: float, m: float, d: float, e: float) -> floa
 
 def quartic_is_below(a: float, b: float, m: float, d: float, e: float, margin: float) -> bool:
     """Return True if the inner coefficients of both halves show that the quartic through the values a, b, m, d, e at the
-    quarters, plus a margin that falls from the middle to zero at both ends, is below zero in between."""
+    quarters, plus a margin that falls from the middle to zero at both ends, does not rise to zero before the end."""
     one, three = second_coefficient(a, b, m, d, e), second_coefficient(e, d, m, b, a)
     two = middle_coefficient(a, b, m, d, e) + margin * _IN_THE_MIDDLE
     left, right = (a + one) * 0.5, (three + e) * 0.5
