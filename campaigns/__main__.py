@@ -8,7 +8,6 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Return 1 if a campaign finds a failure, else 0."""
     found = 0
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         if path.stem == "mutants":

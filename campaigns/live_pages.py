@@ -43,7 +43,7 @@ def row(name: str, folder: Path, window: Browser) -> str:
     return f"| {name} | {size:.0f} | {made:.1f} | {run['steps']} | {run['milliseconds']:.0f} | {'; '.join(early) or 'none'} |"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m campaigns.live_pages", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="folder for pages and pictures; by default they are not kept")
     parser.add_argument("names", nargs="*", choices=[*PAGES, []], metavar="NAME")
@@ -54,6 +54,7 @@ def main() -> None:
         print(HEAD)
         for name in given.names or PAGES:
             print(row(name, folder, window), flush=True)
+    return 0
 
 
 if __name__ == "__main__":

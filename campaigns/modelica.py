@@ -38,7 +38,6 @@ T_END = 0.0973
 TOLERANCE = 1e-6
 ABSOLUTE = 1e-14
 SECONDS = 60.0
-"""Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
 implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
@@ -177,8 +176,6 @@ def trial(seed: int, number: int) -> Verdict:
 
 
 def random_graphs(count: int, seed: int) -> collections.Counter[str]:
-    """Draw graphs until `count` of them can be exported as Modelica; print the graphs that do not agree, and count all
-    verdicts."""
     counts: collections.Counter[str] = collections.Counter()
     for number in itertools.count():
         found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]

@@ -56,7 +56,7 @@ def run(store: Path, count: int, executor: str, held: int | None = None) -> None
 
 @dataclass(frozen=True)
 class Held:
-    """Executor that never reaches the end of a sweep, however fast it is."""
+    """Executor whose tasks wait from run `first` on, so that a sweep, however fast, does not end before it is killed."""
 
     executor: Executor
     num_workers: int
@@ -91,7 +91,6 @@ def begun(store: Path, count: int, executor: str, held: int | None = None) -> su
 
 
 def stored(store: Path) -> int:
-    """Return the number of stored runs, while another process writes."""
     with contextlib.suppress(FileError):
         return len(load_runs(store))
     return 0
@@ -127,7 +126,6 @@ def integrity(store: Path) -> list[str]:
 
 
 def wrong(store: Path, reference: Path, count: int) -> list[str]:
-    """Return the differences between the store of a killed sweep and that of an undisturbed one."""
     found, known, state = load_runs(store), load_runs(reference), integrity(store)
     said = [] if state == ["ok"] else [f"the file is damaged: {state[:3]}"]
     numbers = found["run"]
@@ -137,7 +135,6 @@ def wrong(store: Path, reference: Path, count: int) -> list[str]:
 
 
 def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:
-    """Return the points at which a sweep of `count` runs was killed, and the faults of its store."""
     store, reference = folder / "killed.db", folder / "reference.db"
     places = killed(store, count, kills, executor, random.Random(seed))
     run(reference, count, "threads")

@@ -1,11 +1,21 @@
 """Limits of a campaign's trial, in a process that already uses much memory."""
 
+import ast
 import subprocess
 import sys
 
 import pytest
 
 from campaigns.processes import Progress
+from tests.syntax import ROOT, tree_of
+
+
+def test_every_campaign_returns_its_exit_status():
+    """`python -m campaigns` combines them."""
+    trees = [tree_of(path).body for path in (ROOT / "campaigns").glob("*.py")]
+    mains = [node for body in trees for node in body if isinstance(node, ast.FunctionDef) and node.name == "main"]
+    assert mains and {ast.unparse(node.returns) for node in mains} == {"int"}
+
 
 HELD = """
 import json, mmap, resource, sys
