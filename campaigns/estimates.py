@@ -127,7 +127,8 @@ def count_within(distances: np.ndarray) -> int:
 
 
 def least(count: int) -> int:
-    """Return the number of successes that fewer than one in a thousand series of `count` trials of probability 0.95 miss."""
+    """Return the least number of successes that is not improbable: of series of `count` trials with probability 0.95, fewer than
+    one in a thousand have fewer successes."""
     chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
     return int(np.searchsorted(chances, 1e-3))
 

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from docs.live_pages import PAGES
-from tests.browser import Browser, browser
+from tests.browser import CHROMIUM, WITHOUT, Browser, browser
 
 WIDTHS = (390, 1300)
 READY = """new Promise((done, no) => {
@@ -48,6 +48,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="folder for pages and pictures; by default they are not kept")
     parser.add_argument("names", nargs="*", choices=[*PAGES, []], metavar="NAME")
     given = parser.parse_args()
+    if CHROMIUM is None:
+        print(WITHOUT)
+        return 0
     with tempfile.TemporaryDirectory() as scratch, browser() as window:
         folder = given.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
-    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, E663"."""
+    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, CODE"."""
 
     kind: str
     lines: int = 0
@@ -151,7 +151,7 @@ def _send(
 
 
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
-    """Check a model in a separate process with a time limit, by each method until one agrees."""
+    """Check a model in a separate process with a time limit, by each method until one does not fail or differ."""
     context = multiprocessing.get_context("fork")
     found = Verdict("timed out")
     for method in METHODS:

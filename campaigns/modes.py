@@ -31,8 +31,6 @@ SEEDS = 6
 
 @dataclass(frozen=True)
 class Trial:
-    """Case, by its family and seed, and its verdict."""
-
     family: str
     seed: int
     verdict: Verdict

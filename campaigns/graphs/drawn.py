@@ -34,7 +34,7 @@ from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
-"""Probability that a part or branch suits the causality at its junction; with 1, every part would."""
+"""Probability that a part or branch suits the causality at its junction."""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
@@ -261,7 +261,6 @@ class Switched(Rigid):
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
 
     def other_part(self, junction: Element) -> Element:
-        """Return a part that in some cases is active only in some modes."""
         draw, one = self.rng.random(), junction.kind.endswith("1")
         if draw < 0.15 and self.n == 1:
             return Switch(self.name("s"), automaton="relay", closed=self.active())

@@ -75,7 +75,7 @@ class Rewritten:
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
-    """Path of each added part, and of the part with which it replaces one part of the original."""
+    """Paths of the added parts, each with the path of the part with which it replaces one part of the original."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:

@@ -105,7 +105,7 @@ class _Wide(Draw):
             edges = (rises,) if "instant" in self.features else ()
             self.graph.add_automaton(Automaton(name, ("low", "high"), "low", edges))
 
-    def by_a_mode(self, one: object, other: object) -> object:
+    def by_random_mode(self, one: object, other: object) -> object:
         self.used.add("ratio")
         return by_mode("first" if self.rng.random() < 0.5 else "second", {"low": one, "high": other})
 
@@ -167,12 +167,12 @@ class _Wide(Draw):
             follow = {"parameters": {"gain": 0.7}, "signals": [f"{hold}.y"]}
             return kind(name, lambda gain, x: gain * x, dimension=n, **follow)
         if self.is_mode_dependent:
-            return kind(self.name(kind.__name__.lower()), self.by_a_mode(self.numbers(), self.numbers()))
+            return kind(self.name(kind.__name__.lower()), self.by_random_mode(self.numbers(), self.numbers()))
         return super().source(kind)
 
     def resistor(self, sets_effort: bool) -> Element:
         if self.is_mode_dependent:
-            by = self.by_a_mode(
+            by = self.by_random_mode(
                 self.positive() if self.n == 1 else float(self.rng.uniform(0.5, 2.0)), float(self.rng.uniform(0.5, 2.0))
             )
             return R(self.name("r"), by) if self.rng.random() < 0.5 else R(self.name("r"), conductance=by)
@@ -180,12 +180,12 @@ class _Wide(Draw):
 
     def transformer(self) -> Element:
         if self.is_mode_dependent:
-            return TF(self.name("tf"), self.by_a_mode(*self._ratios()))
+            return TF(self.name("tf"), self.by_random_mode(*self._ratios()))
         return super().transformer()
 
     def gyrator(self, matrix: bool) -> Element:
         if self.is_mode_dependent:
-            return GY(self.name("gy"), self.by_a_mode(*self._ratios()))
+            return GY(self.name("gy"), self.by_random_mode(*self._ratios()))
         return super().gyrator(matrix)
 
     def _ratios(self) -> tuple[float, float]:
@@ -237,7 +237,7 @@ class _Wide(Draw):
             g.connect(lever, self.junctions[rng.integers(len(self.junctions))])
 
     def _complex(self, reaction: Element, port: str, pools: list[Element]) -> None:
-        """Add one side of a reaction, each species once or twice."""
+        """Add one side of a reaction, each species with the coefficient 1 or 2."""
         rng, g = self.rng, self.graph
         meet = J1(self.name("j"))
         bonds = [(pool, meet) if port == "1" else (meet, pool) for pool in pools]

@@ -22,7 +22,6 @@ def _short(value: float) -> float:
 
 
 def _signed(rng: np.random.Generator, low: float, high: float) -> float:
-    """Draw a number of either sign, with a magnitude between `low` and `high`."""
     return float(rng.choice((-1.0, 1.0))) * _short(rng.uniform(low, high))
 
 

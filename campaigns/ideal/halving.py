@@ -13,8 +13,8 @@ import numpy as np
 
 SMALL = 1e-5
 """Error, relative to the largest value, that is always allowed."""
-LARGE = 0.02
-"""Error, relative to the largest value, above which a reference has not converged."""
+LARGE = 0.005
+"""Largest difference of the last two results of a converged reference, relative to the largest value."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,6 @@ def halved(simulate: Callable[[float], Trajectory], samples: np.ndarray, step: f
         far, near = (np.abs(a - b).max(axis=0, initial=0.0) for a, b in ((before, coarse), (coarse, fine)))
         apart = max(each.ends for each in trajectories) - ends
         together = np.isinf(ends) or apart < 10.0 * step
-        settles = together and bool(
-            np.all(near <= np.maximum(0.75 * far, SMALL * size)) and np.all(near <= 0.25 * LARGE * size + least)
-        )
+        settles = together and bool(np.all(near <= np.maximum(0.75 * far, SMALL * size)) and np.all(near <= LARGE * size + least))
         if settles or step / 2.0 <= finest:
             return Reference(fine, np.maximum(2.0 * near, far) + SMALL * size + least, ends, settles)

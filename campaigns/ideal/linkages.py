@@ -39,7 +39,6 @@ class Place:
 
 
 def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str, np.ndarray]]:
-    """Return the links of a linkage and the coordinates of its joints at one or several crank angles."""
     links = {"crank": Place(np.zeros_like(a) + 0j, a, linkage.crank, 0.5 * linkage.crank.length)}
     joints = {"crank": a}
     before = "crank"
