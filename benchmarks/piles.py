@@ -261,7 +261,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
         pybullet.createMultiBody(1.0, shape, -1, p.tolist(), [*q[1:], q[0]])
         for p, q in zip(scene.positions, scene.quaternions, strict=True)
     ]
-    for body in (*fixed, *bodies):  # coefficients are multiplied
+    for body in (*fixed, *bodies):  # the coefficients of a pair are multiplied
         pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
         if scene.rolling:  # a pair has the sum of each body's friction times the other body's rolling friction
             resistance = scene.rolling / (2.0 * np.sqrt(FRICTION))

@@ -109,7 +109,7 @@ def network(count: int) -> Callable[[], Graph]:
 
 
 def coupled(count: int) -> Callable[[], Graph]:
-    """Return states that follow the mean of all states, at rates over five decades: a full Jacobian, and no element powers."""
+    """Return states that follow the mean of all states, at rates over five decades: a full Jacobian."""
 
     def made() -> Graph:
         names, fast = [f"x{i}" for i in range(count)], np.logspace(0.0, 5.0, count).tolist()

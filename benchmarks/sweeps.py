@@ -31,7 +31,7 @@ from examples.tolerances import motor
 
 @dataclass(frozen=True)
 class Case:
-    """Model with its varied parameters and kept quantities, and the end time and number of its runs."""
+    """Model, the parameter that varies, the kept quantity, and the end time (s) and number of its runs."""
 
     build: Callable[[], Graph]
     varied: str
@@ -53,7 +53,6 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Return the seconds per run of each method, measured in turn, after checking that all give the same values."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()

@@ -160,7 +160,7 @@ def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, dam
 
 
 def balls_on_a_plane(count: int) -> Graph:
-    """Return balls side by side that reach a floor one after the other."""
+    """Return balls side by side that fall on a floor from seven heights."""
     graph, floor = Graph("balls on a plane"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):
@@ -175,7 +175,6 @@ def balls_on_a_plane(count: int) -> Graph:
 
 
 def pendulums(count: int) -> Graph:
-    """Return pendulums side by side, each body on a revolute joint as a constraint."""
     graph, base = Graph("pendulums"), ground("base")
     graph.add(base)
     for k in range(count):

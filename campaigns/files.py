@@ -230,7 +230,7 @@ def _run_in_process(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     limit_addresses(6 << 30)
-    limit_time(LONGEST_RUN, LONGEST_END)  # a file may ask for endless steps: the user interrupts, and no files remain
+    limit_time(LONGEST_RUN, LONGEST_END)  # a file may request endless steps; an interrupted run leaves no files
     there.send(run_trial(FORMATS[name], data, folder))
 
 

@@ -97,7 +97,7 @@ def drawn_masses(seed: int, largest: int = 8) -> Masses:
         pairs.append((count - 1, None))
     else:
         pairs += [(i, None) for i in range(1, count) if rng.random() < 0.4]
-    if kind == "drive":  # parallel clutches, and between any two masses
+    if kind == "drive":  # clutches between any two masses, also parallel to others
         pairs += [(int(a), int(b)) for a, b in (rng.choice(count, 2, replace=False) for _ in range(1 + count // 3))]
     gears = [_short(rng.uniform(0.3, 3.0)) if kind == "drive" and rng.random() < 0.3 else 1.0 for _ in pairs]
     frictions = tuple(DryFriction(a, b, float(limit), ratio) for (a, b), limit, ratio in zip(pairs, limits, gears, strict=False))
