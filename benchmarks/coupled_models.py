@@ -1,7 +1,7 @@
 """Large coupled models: rigidly coupled masses, ladders of diodes, balls in a box, and pendulums, from the graph to a callable
 right-hand side, and in a run.
 
-`python -m benchmarks.walls [--quick] [--json FILE]`
+`python -m benchmarks.coupled_models [--quick] [--json FILE]`
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def _measure(sizes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
                 )
             )
     head = ("graph", "n", "callable s", "steps", "all steps", "run s", "events", "energy left J")
-    print(table(f"walls, CPU seconds; runs of {SPAN:g} s ({found['processor']})", head, rows))
+    print(table(f"coupled models, CPU seconds; runs of {SPAN:g} s ({found['processor']})", head, rows))
     return found
 
 
