@@ -103,7 +103,7 @@ def solve(
 
     Parameters
     ----------
-    matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
+    matrix : scalar of each (equation, unknown), structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
     ones_first : among equally good pivots, prefer the numbers 1 and -1, to avoid divisions.
