@@ -174,7 +174,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps for nodes without boxes; a picture of more than 150 is illegible, and is not improved."""
+    """Return the number of sweeps; a picture of more than 150 nodes is illegible, and is not improved."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 

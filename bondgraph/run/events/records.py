@@ -23,7 +23,7 @@ _BY_KIND = '[event for event in result.events if event.kind == "hit"]'
 
 
 class UnknownEvent(ScrewbondError, IndexError):
-    """Choice of an event by a number that no event has, or not by a number."""
+    """Invalid choice of events: a number that no event has, or no number."""
 
     code = "E318"
 

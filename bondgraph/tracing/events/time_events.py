@@ -291,7 +291,7 @@ class Breaks:
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return the time events of a system with known shapes that have closed forms, or None if there are none."""
+    """Return the time events in closed form of a system with known shapes, or None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)
