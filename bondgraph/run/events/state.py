@@ -24,7 +24,7 @@ class EventOutcome(IntEnum):
 
     CONSISTENT = 0
     CYCLING = 1
-    """Transitions repeat endlessly, and no modes are consistent."""
+    """Transitions repeat endlessly, and no consistent modes are found."""
     STUCK = 2
     """Bounces do not bring their guards back below zero."""
     TERMINAL = 3
