@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J0, J1, Automaton, C, Diode, Friction, Graph, I, R, Se, Transition, compile_model
-from bondgraph.run.events.iteration import MAX_TRANSITIONS, MAX_TRANSITIONS_EACH
-from tests.inner.run import Bound
+from tests.inner.run import Bound, event_iteration
 
 STEP = 1e-6
 """Time ahead at which the direction of an incipient slip is determined, s."""
@@ -104,8 +103,9 @@ def test_transitions_that_fire_together_count_towards_the_maximum():
     compiled = compile_model(graph)
     with pytest.warns(match="repeat endlessly"):
         run = compiled.simulate(1.0, progress=False)
+    edges = compiled.program.transitions
     assert {"ground", "joint"} <= {event.name for event in run.events}
-    assert len(run.events) == MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * len(compiled.program.transitions)
+    assert len(run.events) == event_iteration.MAX_TRANSITIONS + event_iteration.MAX_TRANSITIONS_EACH * len(edges)
 
 
 if __name__ == "__main__":

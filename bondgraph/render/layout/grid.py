@@ -69,7 +69,7 @@ def place_parts(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarr
 
 
 def _place(targets: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return corners of rectangles of cells, placed on free cells near their targets, the largest first; the minimum is (0, 0)."""
+    """Return corners of rectangles of cells, placed near their targets on free cells, largest first; the minimum is (0, 0)."""
     taken: set[tuple[int, int]] = set()
     corners = [(0, 0)] * len(sizes)
     middle = targets.mean(axis=0) if len(targets) else np.zeros(2)

@@ -6,7 +6,6 @@ the result is identical to the last bit on every machine. Source: Gansner, Koren
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from numbers import Real
 
@@ -226,7 +225,7 @@ def _box_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]])
 
 def _is_point(at: object) -> bool:
     pair = np.asarray(at, dtype=object)
-    return pair.shape == (2,) and all(isinstance(x, Real) and not isinstance(x, bool) and math.isfinite(x) for x in pair)
+    return pair.shape == (2,) and all(isinstance(x, Real) and not isinstance(x, bool) and np.isfinite(float(x)) for x in pair)
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
