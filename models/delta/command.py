@@ -78,10 +78,6 @@ MAP_FLAGS = {"--points": "points", "--branch": "branch"}
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, with axes x1, x2, x3.
-
-    Raises `ModelError` E466 for an invalid grid.
-    """
     grid = record_of(Grid, options, MAP_FLAGS)
     points, branch, p = grid.points, grid.branch, robot.parameters
     reach, depth = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2

@@ -199,11 +199,11 @@ def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
-    """Return the inverse inertia matrix W for a kind of effective mass; raise E542 if the point cannot move along n."""
+    """Return the inverse inertia matrix W (3, 3) of a kind; raise E542 if the point cannot move along n."""
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
-        raise refusal("E542", title, 'another normal or configuration, or kind="composite"', about=where.chain.name)
+        raise refusal("E542", title, 'another normal or configuration; for an effective mass, kind="composite"', about=where.chain.name)
     return W
 
 
@@ -234,7 +234,7 @@ def _momentum(where: StrikingPoint) -> np.ndarray:
 
 
 def _projection(where: StrikingPoint) -> np.ndarray:
-    """Return W of (3) by the Schur complement: a moment keeps the link from rotating."""
+    # (3) by the Schur complement: a moment keeps the link from rotating.
     A = where.mobility
     size = np.sqrt(np.abs(np.diag(A)))
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])

@@ -304,7 +304,7 @@ class DeltaRobot:
         project: bool = True,
         **settings: Any,
     ) -> DeltaRun:
-        """Run from 0 to t_end (s), by default from rest at pi/4.
+        """Run from `t_start` (by default 0) to t_end (s); by default the robot starts at rest with motor angles of pi/4.
 
         Parameters
         ----------

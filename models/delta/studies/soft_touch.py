@@ -169,7 +169,7 @@ class TouchDesign:
     Lambda : (3, 3) task-space inertia at the contact, kg.
     damping : damping of the joints, along x1 at the tool, N s/m.
     gains : gains of the controller and the contact.
-    speed : finger speed just before the contact, reduced by the joint damping, m/s.
+    speed : finger speed just before the contact, m/s; the damping reduces it if kp fades.
     """
 
     position: np.ndarray
@@ -180,8 +180,8 @@ class TouchDesign:
 
 
 def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
-    """Compute the gains from the holding force Lambda_xx kd v and the peak Lambda_xx alpha1 v_c, with the speed v_c reduced by
-    damping.
+    """Compute the gains from the holding force Lambda_xx kd v and the peak Lambda_xx alpha1 v_c, where v_c is the speed just
+    before the contact; kd and kp of the plan have priority.
 
     Raises `ModelError` E463, E464 for a contact out of reach; E477 for a peak below the holding force.
     """
@@ -211,7 +211,7 @@ def approach(plan: TouchPlan, position: np.ndarray) -> Motion:
 
 
 def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchDesign) -> Control:
-    """Return the sampled controller of a plan; kp is a function of time. Raises E476 for gains outside 0 <= kp <= kd^2."""
+    """Return the sampled controller of a plan. Raises E476 for gains outside 0 <= kp <= kd^2."""
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
     gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
