@@ -60,7 +60,7 @@ def public_modules() -> tuple[PublicModule, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return a map from (package, name) to the package that has the entry of this object, the outermost that lists it."""
+    """Return (package, name) -> package that has the entry of this object, the outermost that lists it."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for module in sorted(public_modules(), key=lambda module: module.name.count(".")):

@@ -203,7 +203,8 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
-        raise refusal("E542", title, 'another normal or configuration; for an effective mass, kind="composite"', about=where.chain.name)
+        cure = 'another normal or configuration; for an effective mass, kind="composite"'
+        raise refusal("E542", title, cure, about=where.chain.name)
     return W
 
 

@@ -123,7 +123,7 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
         return ()
     first = next(iter(changed))
     why = f'paths in a graph use them; "{first}" becomes "{plain_name(first)}"'
-    return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
+    return (Ignored("dots, colons, apostrophes, arrows and leading minuses in names", why, tuple(changed.values())),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,6 @@ def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> Bod
 
 
 def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignored]:
-    """Return a note on bodies that neither have nor carry mass: the motion under a force on them is undefined."""
     bodies = [body for body in bodies if not getattr(selected.skeleton.parent_joint.get(body), "armature", 0.0)]
     if not bodies:
         return []

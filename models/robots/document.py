@@ -185,7 +185,7 @@ def _cure(reason: str) -> str:
     if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
-        return "links and joints before the line </robot>; whatever follows it is not read"
+        return "links and joints before the end of the outermost element; whatever follows it is not read"
     return "correct that line; an XML editor shows unclosed elements"
 
 

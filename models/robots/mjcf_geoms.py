@@ -32,7 +32,6 @@ VISIBLE_GROUPS = 2
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 
 Solid = tuple[float, Callable[[float], list[float]]]
-"""Volume, m^3, and a function that returns the moments of inertia about the centre for a mass."""
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
@@ -147,11 +146,11 @@ class Geoms:
                 "E296", element, f'the mesh "{name}" is not among the assets', f"one of: {', '.join(self.meshes)}"
             )
         if "file" not in self.meshes[name]:
-            raise self._refused("E298", element, f'the mesh "{name}" has no file', "a mesh from a file, or omit=(...)")
+            raise self._refused("E298", element, f'the mesh "{name}" has no file', "a mesh from a file")
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body, or None without mass. Raises `ModelError` E298 if the inertia is unknown."""
+        """Return the inertia that a shape gives to its body, or None. Raises `ModelError` E298 if it is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups

@@ -47,7 +47,7 @@ from screws.poses import inverse, pose
 from screws.rotations import rotation
 
 ENDLESS = 1e16
-"""Position limit beyond which a joint counts as unlimited."""
+"""Smallest limit of position, effort or velocity that counts as none."""
 
 _UNIVERSAL = ("universal", "revolute2")
 

@@ -271,8 +271,8 @@ def save_run(
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
     scene.glb, plots.png, poster.png and movie.mp4; `only` selects some to write in addition to the summary, such as ("page",
-    "plots"). If rendering is impossible, pictures are omitted, and a line on stderr names what to install. `progress` shows a bar
-    on a terminal. `show` first writes the page, opens it in the desktop's browser and prints its path.
+    "plots"). Pictures that cannot be rendered are omitted, and a line on stderr states why. `progress` shows a bar on a terminal.
+    `show` first writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:
         path = out / "page.html"

@@ -122,7 +122,7 @@ def track(
     t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts from the start of the motion,
         or 0 if that is later, because controllers tick from 0 on, to its end.
 
-    Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E476 and E478 from the controller.
+    Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E476, E478 from the controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)
