@@ -148,13 +148,13 @@ _PHASES = {each: Effort(lambda t, k=k: 325.0 * sin(2 * pi * (50.0 * t - k / 3)))
 
 
 def _gated(word: str, command: Callable[[Any], Any]) -> Run:
-    """Return a run that switches mains voltage onto a resistance and draws the current."""
+    """Return a run of a part that switches a 50 Hz voltage; the curve is its current."""
     mains = Effort(_wave(10.0, 50.0), 1.0)
     return Run("time", "1.flow", 0.04, {"1": mains}, {word: "command.y"}, command=lambda t: 1.0 * command(t))
 
 
 def _bridge(gate: str, *outputs: str) -> Run:
-    """Return a run of a bridge between 10 V and 0 V with a rising duty, and draw the voltage of its first output."""
+    """Return a run of a bridge between 10 V and 0 V with a rising duty; the curve is the voltage of its first output."""
     ports = {"plus": Effort(10.0), "minus": Effort(0.0), **dict.fromkeys(outputs, Load(10.0))}
     return Run(
         "time", f"{outputs[0]}.effort", 1.0, ports, {gate: "command.y"}, command=lambda t: 1.0 * (_in_period(t, 0.125) < t / 8)

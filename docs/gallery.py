@@ -263,8 +263,6 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "satellite.png": _satellite,
     **twelve_models.SCENES,
 }
-"""Functions that draw VTK pictures, by name of the picture."""
-
 
 WIDTH = 1200
 

@@ -363,7 +363,6 @@ def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
 
 
 def virtual_points_in_object(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the virtual points in coordinates of the virtual object (fingers, 3), m."""
     R = np.asarray(rotation(np.array(parameters.object_quaternion)), dtype=float)
     return (posture.virtual_points - np.array(parameters.object_position)) @ R
 

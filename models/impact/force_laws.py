@@ -220,17 +220,12 @@ def check_w0(w0: float) -> None:
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
-    place = caller_place()
+    units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "speed": "m/s", "impulse": "N s", "duration": "s"}
+    wrong = {name: value for name, value in numbers.items() if not (np.isfinite(real(value)) and real(value) > 0.0)}
+    cures = {name: (f"a positive number in {units[name]}" if name in units else "a positive number",) for name in wrong}
+    place = (caller_place(),)
     raise_if_any(
-        about,
-        [
-            Problem(
-                "E540", f"{name} of an impact is {value!r}", (), (place,), (f"a positive number {units.get(name, '')}".rstrip(),)
-            )
-            for name, value in numbers.items()
-            if not (np.isfinite(real(value)) and real(value) > 0.0)
-        ],
+        about, [Problem("E540", f"{name} of an impact is {value!r}", (), place, cures[name]) for name, value in wrong.items()]
     )
 
 

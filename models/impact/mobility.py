@@ -59,12 +59,10 @@ class StrikingPoint:
 
     @cached_property
     def mass_matrix(self) -> np.ndarray:
-        """Mass matrix (n, n), kg m^2, kg m or kg."""
         return np.asarray(mass_matrix(self.chain, self.q), dtype=float)
 
     @cached_property
     def mobility(self) -> np.ndarray:
-        """Mobility J M^-1 J^T (6, 6) of the free joints."""
         J = self.jacobian
         return np.asarray(J @ np.linalg.solve(self.mass_matrix, J.T), dtype=float)
 

@@ -121,7 +121,7 @@ def striker_from_urdf(
 
 
 STRIKING_TIP = "tip that strikes"
-TIP_RADIUS = 30.0
+TIP_RADIUS_RATIO = 30.0
 """Ratio of the radius of the tip to the largest compression."""
 
 
@@ -179,7 +179,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))
-    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS * single.largest_compression
+    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS_RATIO * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name

@@ -128,8 +128,6 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TreeLinks:
-    """Links and moving joints in the order of the tree, with the fields of the file that were ignored, and problems."""
-
     links: tuple[Link, ...] = ()
     joints: tuple[RobotJoint, ...] = ()
     ignored: tuple[Ignored, ...] = ()

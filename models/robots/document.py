@@ -114,10 +114,10 @@ def refuse_document_types(file: Path, text: bytes) -> None:
             raise refusal("E521", title, cure, about=file.name, why=why, places=(place(file, line),))
 
         def start(self, tag: str, attributes: Any) -> None:
-            """Do nothing."""
+            pass
 
         def close(self) -> None:
-            """Do nothing."""
+            pass
 
     parser = _parser(etree, Listener())
     etree.fromstring(text, parser)

@@ -43,8 +43,6 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
-
     accepts: Predicate
     description: str
     is_required: bool = False
@@ -102,7 +100,6 @@ class ElementRule:
     text: AttributeRule | None = None
     """Rule for the element's text, or None if the text is ignored."""
     ignored: Mapping[str, str] = field(default_factory=dict)
-    """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
     """Elements and attributes that are refused, because the robot would differ without them."""
 

@@ -92,8 +92,6 @@ def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
 
 @dataclass(frozen=True, eq=False)
 class Geoms:
-    """Reader of the elements <geom> of a file."""
-
     file: Path
     settings: CompilerSettings
     meshes: Mapping[str, Mapping[str, str]]
@@ -191,7 +189,6 @@ class Geoms:
 
 
 def apply_bounds(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia with the compiler's bounds applied: `boundmass`, `boundinertia`, `balanceinertia`."""
     mass, moment, centre = inertia
     mass = max(mass, settings.number("boundmass"))
     least = settings.number("boundinertia")

@@ -117,7 +117,7 @@ class ContactRun:
         """Repeat the run with additional, dense samples in every contact interval; return result and trajectory."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
-            # Four for each sample of the trajectory in the interval.
+            # Four steps for each sample of the trajectory in the interval.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
             pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
