@@ -122,8 +122,8 @@ def measure_impulse(
     run = simulate(variant.graph, 1e-6, samples=1e-6)
     strikes = run.events[0]
     (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
-    along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
-    impulse, jump = variant.directions.T @ along, np.atleast_1d(v1 - v0)
+    multipliers = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
+    impulse, jump = variant.directions.T @ multipliers, np.atleast_1d(v1 - v0)
     n = direction(where.chain, normal)
     lost = float(np.sum(strikes.energies_before) - np.sum(strikes.energies_after))
     change = n @ jump[3:] if len(jump) == 6 else jump[0]

@@ -98,7 +98,7 @@ def robot_of(robot: RobotFile, selection: Selection) -> Robot:
     problems = [*robot.problems, *tree_links.problems, *mesh_problems]
     raise_if_any(robot.file.name, problems or _immobile_problems(selected, tree_links))
     ignored = (*_omitted_links(selected), *tree_links.ignored, *_ignored_shapes(robot, meshes), *robot.ignored)
-    ignored = (*robot.slips, *_immobile_note(tree_links), *ignored)
+    ignored = (*robot.harmless, *_immobile_note(tree_links), *ignored)
     mechanism = FixedTree if not tree_links.joints else Chain if selected.serial else Tree
     visuals = visuals_by_link(robot.file, entries, packages) if meshes else {}
     links = tuple(replace(link, visual=visuals.get(link.name)) for link in tree_links.links)

@@ -74,14 +74,16 @@ def read_urdf(
     file = Path(path)
     selection = Selection(file, base, tip, floating, meshes, packages, limits)
     require_package("a robot from URDF", "lxml")
-    root, slips = read_document(file, URDF)
+    root, harmless = read_document(file, URDF)
     checked = check(file, root, shape_kind=str(meshes or ""))
     if not checked.complete:
         raise ModelError(file.name, checked.problems)
     renamed = (*declare_world(checked.root), *rename_links(checked.root))
     links, joints = _links(file, checked.root), tuple(_joint(file, joint) for joint in checked.root.findall("joint"))
     ignored, name = (*renamed, *checked.ignored), checked.root.get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), selection)
+    return robot_of(
+        RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, harmless=harmless), selection
+    )
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:

@@ -143,4 +143,4 @@ class RobotFile:
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    slips: tuple[Ignored, ...] = ()
+    harmless: tuple[Ignored, ...] = ()

@@ -223,7 +223,7 @@ def read_sdf(
     selection = Selection(file, base, tip, floating, meshes, packages, limits)
     skipped = omitted(file, omit, _REFUSABLE)
     require_package("a robot from SDF", "lxml")
-    root, slips = read_document(file, SDF)
+    root, harmless = read_document(file, SDF)
     checked = check(file, root, _SDF_GRAMMAR, shape_kind=str(meshes or ""), omit=skipped)
     raise_if_any(file.name, checked.problems)
     models = [*checked.root.findall("model"), *checked.root.findall("world/model")]
@@ -235,7 +235,7 @@ def read_sdf(
     links, joints = read.links(), read.joints()
     ignored = (*renamed_note(read.lines), *merged(read.notes), *checked.ignored)
     name = models[0].get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, read.base(), ignored=ignored, slips=slips), selection)
+    return robot_of(RobotFile(file, name, links, joints, read.base(), ignored=ignored, harmless=harmless), selection)
 
 
 @dataclass(frozen=True, eq=False)

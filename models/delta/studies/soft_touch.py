@@ -110,7 +110,7 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """Plan of a soft touch.
 
-    Raises `ModelError` E441 for invalid values, or times out of order.
+    Raises `ModelError` E441 for invalid values, a contact before the slow approach, or a slow approach longer than the gap.
 
     Source: Bortoff 2020, fig. 13. ("Within 5 mm" at 2.5 s, as there, is impossible: 9.5 s at 0.2 mm/s cover only 1.9 mm.)
     """
@@ -276,8 +276,8 @@ def soft_touch(
     plan : plan of the touch; by default figure 13 of the paper.
     t_end, samples, rtol, settings : as for `bondgraph.run.simulate`.
 
-    Raises `ModelError` E463, E464 for a start or contact out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
-    that no gains give.
+    Raises `ModelError` E463, E464 for a start or contact out of reach; E471 for descending times of `fade`; E476 for gains
+    outside 0 <= kp <= kd^2; E477 for forces that no gains give.
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)
