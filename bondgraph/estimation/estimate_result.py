@@ -26,7 +26,7 @@ Measured = Mapping[str, Sequence[Any]]
 @short_repr
 @dataclass(frozen=True)
 class Experiment:
-    """Experiment with a model.
+    """Measured data of an experiment, and the values and start of the model in it.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
             )
         arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
         if any(array is None for array in arrays):
-            raise _unfit(compiled, f'the data of "{name}" are not numbers', "the data must be (t, y) or (t, y, sigma)")
+            raise _unfit(compiled, f'the data of "{name}" are not two or three arrays', "they must be (t, y) or (t, y, sigma)")
         t, y, *deviations = (np.asarray(array, dtype=float) for array in arrays)
         if t.ndim != 1 or not len(t):
             why = "the data must be (t, y) or (t, y, sigma), with t a list of times"
@@ -134,10 +134,11 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
             )
         if deviations and deviations[0].shape not in ((), y.shape):
             title = f'the standard deviation of "{name}" has shape {deviations[0].shape}'
-            raise _unfit(compiled, title, f"one number, or one for each value: {y.shape}")
+            raise _unfit(compiled, title, f"it must be one number, or one for each value: {y.shape}")
         sigma = np.broadcast_to(deviations[0], y.shape) if deviations else None
         if sigma is not None and not (np.all(np.isfinite(sigma)) and np.all(sigma > 0.0)):
-            raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
+            title = f'a standard deviation of "{name}" is not positive and finite'
+            raise _unfit(compiled, title, "its noise needs one number, or one for each value")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
             raise _unfit(compiled, f'the data of "{name}" are not all finite', "omit missing samples")
         if t.min() < experiment.t_start:
@@ -172,7 +173,7 @@ class Estimate:
     estimated_sigmas : channels whose noise is estimated from the residuals.
     chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
     findings : remarks on numbers that are not identifiable or at their bounds, and warnings.
-    results : a run for each experiment at the estimate.
+    results : a run of each experiment with the estimated numbers.
     message : why the search ended.
     failures : counts of failed runs by reason.
     """
@@ -213,14 +214,16 @@ class Estimate:
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
     def mahalanobis_distance(self, numbers: Mapping[str, float]) -> float:
-        """Return the Mahalanobis distance of given numbers from the estimate, in standard deviations."""
+        """Return the Mahalanobis distance of numbers, by name, from the estimate, in standard deviations."""
+        if missing := [label for label in self.labels if label not in numbers]:
+            raise refusal("E379", f"the numbers lack {', '.join(missing)}", f'{{"{missing[0]}": <number>}}', about="estimate")
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
     def in_confidence_region(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Return True if the given numbers lie in the confidence ellipsoid for a probability, by the chi-square distribution for
-        known noise, else by the F distribution."""
+        """Return True if numbers, by name, lie in the confidence ellipsoid for a probability, by the chi-square distribution if
+        sigma is given, else by the F distribution."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)
@@ -250,11 +253,15 @@ class Estimate:
         return cell(line("estimate", self._summary()), table(head, [tuple(row) for row in rows]), items(self.findings))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot data and fit over time, with a panel for each name (by default all channels) and experiment; return Matplotlib
-        axes (panels,).
+        """Plot data and fit over time, with a panel for each channel in `names` (by default all) and experiment; return the axes
+        (panels,).
 
-        Raises E416, which is also an ImportError, if Matplotlib is missing; `ModelError` E560 for too few axes.
+        Raises KeyError for a name without data; E416, which is also an ImportError, if Matplotlib is missing; `ModelError` E560
+        for too few axes.
         """
+        for name in names:
+            if name not in self.residuals:
+                raise unknown_name("channel", name, tuple(self.residuals))
         chosen = [
             (result, channel)
             for result, trial in zip(self.results, self.trials, strict=True)
@@ -278,5 +285,5 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """Return the sizes (k,) that scale changes of numbers: their absolute values, or 1 for zero."""
+    """Return the scales (k,) of relative changes of numbers: their absolute values, or 1 for zero."""
     return np.where(values != 0.0, np.abs(values), 1.0)

@@ -1,7 +1,7 @@
 """Parameter estimation: parameters and start values whose runs best fit measured data, by nonlinear least squares.
 
-A trust-region method (Branch, Coleman, Li) minimises the squares of (y(p) - data) / sigma, with the Jacobian from forward
-sensitivities (`sensitivity_results`), in numbers scaled by their bounds or sizes.
+A trust-region method (Branch, Coleman, Li) minimises the squares, or a robust loss, of (y(p) - data) / sigma, with the Jacobian
+from forward sensitivities (`sensitivity_results`), in numbers scaled by their bounds or sizes.
 
 References
 ----------
@@ -26,7 +26,7 @@ from bondgraph.estimation.estimate_result import Estimate, Experiment, Measured,
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, with_values
 from bondgraph.estimation.identifiability import Fit, estimate_of
 from bondgraph.estimation.losses import LOSSES, MARGIN, Loss
-from bondgraph.estimation.sensitivity_results import RunSensitivities, by_name, sensitivities_along
+from bondgraph.estimation.sensitivity_results import RunSensitivities, changes_by_name, sensitivities_along
 from bondgraph.estimation.variational import Variational, variational_of
 from bondgraph.output.progress import Progress
 from bondgraph.quantities import real
@@ -62,12 +62,12 @@ def estimate(
     ----------
     model : compiled, or a graph.
     unknown : names of parameters and of states with unknown start values, or of their components, with (low, high), (low, guess,
-        high) or an initial guess. A search between bounds starts from the model's value if this is inside; without bounds, the
-        search stays within the model's limits (a resistance is not negative).
+        high) or an initial guess. A search between (low, high) starts from the model's value if this is inside. Without bounds,
+        a number that must not be negative, such as a resistance, stays nonnegative.
     data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
         the noise, by default estimated from the residuals.
-    loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: these losses grow linearly instead of
-        quadratically beyond 1.345 sigma.
+    loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: near 1.345 sigma, the growth of these losses
+        changes from quadratic to linear.
     settings : as for `simulate`; the times of the data replace `samples`.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
@@ -118,7 +118,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Residuals (rows,) not divided by the noise, their derivatives (rows, k), and the runs, for given numbers."""
+    """Residuals (rows,) not divided by the noise, their derivatives (rows, k), and the runs."""
 
     residuals: np.ndarray
     slopes: np.ndarray
@@ -127,8 +127,6 @@ class Evaluation:
 
 @dataclass
 class _Search:
-    """Search that runs all experiments for successive sets of numbers and caches the last evaluation."""
-
     variational: Variational
     trials: tuple[Trial, ...]
     settings: Mapping[str, Any]
@@ -142,6 +140,8 @@ class _Search:
         try:
             self._run(numbers)
         except ScrewbondError as failure:
+            if isinstance(failure, ModelError) and failure.problems[0].code in ("E121", "E122", "E124", "E175", "E321"):
+                raise  # the values by name of an experiment, whatever the guess
             title = "the first run of the search fails"
             cures = ("initial guesses for which the model runs: (low, guess, high)",)
             lines = str(failure).splitlines()
@@ -205,7 +205,7 @@ class _Search:
         compiled, varied = self.variational.compiled, self.variational.varied
         for trial in self.trials:
             experiment = trial.experiment
-            initial, parameters = by_name(compiled, experiment.initial, experiment.parameters)
+            initial, parameters = changes_by_name(compiled, experiment.initial, experiment.parameters)
             parameters, initial = with_values(compiled, varied, numbers.tolist(), parameters, initial)
             settings = {**self.settings, "samples": trial.samples, "t_start": experiment.t_start, "strict": False}
             with warnings.catch_warnings():  # Runs far from the data may warn; the results hold the warnings of the last run.
@@ -263,7 +263,7 @@ def _ranges(
 
 
 def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
-    """Return the lower limit of an estimated number: zero if it must not be negative, like a resistance, else -inf."""
+    """Return 0 for an estimated number that must not be negative, such as a resistance, else -inf."""
     at = varied.values(compiled.parameters(), compiled.initial()[0])
     try:
         compiled.initial(*reversed(with_values(compiled, varied.alone(j), [-abs(at[j]) or -1.0])))

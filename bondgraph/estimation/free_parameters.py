@@ -61,7 +61,7 @@ class FreeParameters:
 
 
 def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
-    """Return the varied numbers of parameters and states by name; components are allowed.
+    """Return the varied numbers of parameters and states, or of their components.
 
     Raises `ModelError` E370 for an unknown name, a number named twice, or a state that depends on other states.
     """
@@ -122,9 +122,8 @@ def start_slopes(
 ) -> np.ndarray:
     """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
-    Start values that follow from other start values by the user's formulas, which accept only numbers, are differentiated by
-    extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if a slight change of a number
-    changes the mode of the start."""
+    The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Raises
+    `ModelError` E371 if the differences do not converge, or if a slight change of a number changes the mode of the start."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
@@ -146,7 +145,7 @@ def start_slopes(
         strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
         stride = next((h for h in strides if all(np.array_equal(start(at + s)[1], m) for s in (-h, h))), None)
         if stride is None:
-            raise _at_an_edge(compiled, varied.labels[j])
+            raise _mode_change_refusal(compiled, varied.labels[j])
         slope, scatter = _slope(start, at, stride)
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
@@ -165,7 +164,7 @@ def _refuse_edges(
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
 ) -> None:
-    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move."""
+    """Raise E371 if a tiny change of a number changes the modes m of the start, as when sticking parts begin to move."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
             changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
@@ -174,10 +173,10 @@ def _refuse_edges(
             except ScrewbondError:
                 continue
             if np.any(modes != m):
-                raise _at_an_edge(compiled, varied.labels[j])
+                raise _mode_change_refusal(compiled, varied.labels[j])
 
 
-def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
+def _mode_change_refusal(compiled: Compiled, label: str) -> ModelError:
     title = f'the start changes its mode if "{label}" changes slightly'
     return refusal("E371", title, "another start, away from mode changes", about=compiled.model.name, places=())
 

@@ -1,7 +1,8 @@
 """Identifiability of estimated numbers: covariance, and combinations that data do not determine, from the Jacobian of a fit.
 
-Let J = U S V^T be the derivatives of the residuals r / sigma with respect to the numbers, scaled by their sizes. Then the
-covariance is (J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
+Let J = U S V^T be the derivatives of the residuals r / sigma with respect to the relative changes of the numbers. For least
+squares, the covariance of these changes is (J^T J)^-1, and their combination along a column of V has the standard deviation
+1 / s. For robust losses, a root of the inverse covariance replaces J.
 
 References
 ----------
@@ -22,22 +23,21 @@ from bondgraph.estimation.sensitivity_results import RunSensitivities
 from screws.errors import plural
 
 UNIDENTIFIABLE = 1.0
-"""Relative standard deviation above which a number or combination counts as not identifiable."""
+"""Relative standard deviation from which a finding reports a number or combination."""
 
 ROUNDING_RANK = 1e-9
 """Relative size below which a column of derivatives, or a singular value, counts as rounding error of the runs."""
 
 OUTLIER = 5.0
-"""Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED = 0.1
-"""Component of a poorly known direction above which a message names the number."""
+"""Component of a poorly determined direction above which a message names the number."""
 
 INVOLVED = 1e-3
-"""Component of an undetermined direction above which the number is unknown, and a message names it."""
+"""Component of an undetermined direction above which the number counts as unknown, and a message names it."""
 
 UNLIKELY = 1e-3
-"""Probability of the residuals below which they contradict the given sigma."""
+"""Probability of a larger, or of a smaller, chi2 below which the residuals contradict the given sigma."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V:
         part = np.where(idle, 0.0, direction)
         if np.linalg.norm(part) < 0.5 or (is_known and value * UNIDENTIFIABLE > 1.0):
             continue
-        words = _words(labels, part, NAMED if is_known else INVOLVED)
+        words = _product_of_powers(labels, part, NAMED if is_known else INVOLVED)
         finding = f"is known only to within {1.0 / value:.2g} times its size" if is_known else "is not identifiable from the data"
         messages.append(f"{words} {finding}")
     return messages
 
 
-def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
-    """Describe a combination of relative changes by the product of powers that it increases; omit exponents up to `least`."""
+def _product_of_powers(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
+    """Describe a direction of relative changes by the product of powers that grows along it, without components up to `least`."""
     order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [

@@ -1,7 +1,7 @@
 """Robust loss functions for estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
 A loss sums rho(r) instead of r^2 / 2, with psi = rho'. A robust psi is bounded, and so is the influence of outliers.
-At the minimum, for any noise, the covariance of the parameters is Huber's sandwich
+At the minimum, for independent noise and many data, the covariance of the parameters is Huber's sandwich
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
 
@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 MARGIN = 1.345
-"""Ratio of residual to sigma below which all losses are nearly squares: for normal noise, Huber's loss is 95 % efficient."""
+"""Ratio of residual to sigma near which robust losses change from quadratic to linear: for normal noise, Huber's loss is 95 %
+efficient."""
 
 NORMAL = 1.4826
 """Ratio of the standard deviation of normal noise to the median of its magnitude."""
@@ -32,11 +33,9 @@ class Squares:
     robust: ClassVar = False
 
     def psi(self, residuals: np.ndarray) -> np.ndarray:
-        """Return rho' of residuals (rows,)."""
         return residuals
 
     def slope(self, residuals: np.ndarray) -> np.ndarray:
-        """Return psi' of residuals (rows,)."""
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
@@ -45,7 +44,6 @@ class Squares:
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a square root of the inverse covariance: the derivatives themselves (rows, k)."""
         return slopes
 
 

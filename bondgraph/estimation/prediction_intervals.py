@@ -15,7 +15,7 @@ from bondgraph.errors import refusal
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.sensitivity_results import RunSensitivities
 from bondgraph.quantities import real
-from bondgraph.run.results.curves import curves
+from bondgraph.run.results.curves import curves, names_by_panel
 from screws.errors import plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import reals, shown
@@ -51,11 +51,11 @@ class Uncertainty:
             return np.asarray(alone / self[name][..., None] ** 2)
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot like `Result.plot`, and shade two standard deviations on either side of the scalar quantities in `names`."""
+        """Plot like `Result.plot`, and shade two standard deviations on either side of scalar quantities."""
         result = self.sensitivities.result
         all_axes = curves(result, names, axes)
-        for panel, name in zip(all_axes, names, strict=False):
-            if np.ndim(result[name]) == 1:
+        for panel, group in zip(all_axes, names_by_panel(result, names), strict=True):
+            for name in (each for each in group if np.ndim(result[each]) == 1):
                 off = 2.0 * self[name]
                 panel.fill_between(result.t, result[name] - off, result[name] + off, alpha=0.2, linewidth=0.0)
         return all_axes
@@ -75,10 +75,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     run : result of `run_sensitivities`.
     parameter_uncertainty : standard deviations of the varied numbers by name, their covariance (k, k), or their `Estimate`.
 
-    Raises `ModelError` E379 if the uncertainty does not match the varied numbers.
+    Raises `ModelError` E379 unless the uncertainty is a finite covariance of the varied numbers.
     """
     labels, about = run.labels, run.result.program.name
     covariance: np.ndarray | None
+    cure = f'{{"{labels[0]}": 0.1}}, a finite standard deviation for each varied number'
     if isinstance(parameter_uncertainty, Estimate):
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:
@@ -91,11 +92,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         if set(parameter_uncertainty) != set(labels):
             why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
             title = f"standard deviations are given for {named}"
-            raise refusal("E379", title, "one for each varied number", about=about, why=why)
+            raise refusal("E379", title, cure, about=about, why=why)
         deviations = reals([parameter_uncertainty[label] for label in labels], len(labels))
         if deviations is None:
             why = f"given: {dict(parameter_uncertainty)}"
-            raise refusal("E379", "a standard deviation is not one finite number", '{"r.resistance": 0.1}', about=about, why=why)
+            raise refusal("E379", "a standard deviation is not one finite number", cure, about=about, why=why)
         if np.any(deviations < 0.0):
             raise refusal(
                 "E379",
@@ -109,9 +110,9 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         matrix = real(parameter_uncertainty)
         if matrix is None:
             title = f"the uncertainty is {shown(parameter_uncertainty)}, without numbers"
-            raise refusal("E379", title, f'{{"{labels[0]}": 0.1}}, a standard deviation for each varied number', about=about)
+            raise refusal("E379", title, cure, about=about)
         covariance = np.asarray(matrix, dtype=float)
-    title, cure = f"this is not a covariance of {plural(len(labels), 'number')}", "finite standard deviations"
+    title = f"this is not a covariance of {plural(len(labels), 'number')}"
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = (
             f"it has the shape {covariance.shape}"

@@ -37,6 +37,7 @@ from bondgraph.run.steppers.segment import Integrator, Selection
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_values_of
 from screws.errors import plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
 
 SCALE_SAMPLES = 32
 
@@ -83,7 +84,7 @@ class _SensitivityIntegration:
             event_jumps.events(at, group, before)
             group = next(groups, None)
         self.rows[0], self.written = np.concatenate([at.x, at.S.T.ravel()]), 1
-        with closing(self._flow()) as integrator:
+        with closing(self._integrator()) as integrator:
             while at.t < self.end:
                 tick, event = np.inf, np.inf if group is None else group[0].since
                 if timed:
@@ -109,7 +110,7 @@ class _SensitivityIntegration:
         for _, group in groupby(self.result.events, key=lambda event: event.since):
             yield tuple(group)
 
-    def _flow(self) -> Integrator:
+    def _integrator(self) -> Integrator:
         result, variational = self.result, self.variational
         names = result.statistics.method.split(", ")
         entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
@@ -142,8 +143,8 @@ class _SensitivityIntegration:
         return build(bound, settings, Selection(entry), ticks, self.weights, None)
 
     def _expected(self, bound: Bound) -> np.ndarray:
-        """Return the expected size of each column of S (k,), relative to the sizes of the states: its largest growth in the
-        longest step, over some samples of the run."""
+        """Return the expected size of each column of S (k,), relative to the sizes of the states: its largest growth from zero in
+        the longest step, over some samples of the run."""
         n, k, result = self.variational.n, self.variational.k, self.result
         chosen = np.unique(np.linspace(0, len(result.t) - 1, SCALE_SAMPLES).astype(int))
         y = np.zeros((len(chosen), n * (1 + k)))
@@ -215,6 +216,10 @@ class RunSensitivities:
 
         Raises `ModelError` E251 for an unknown name, KeyError for a number that is not varied.
         """
+        if not isinstance(name, str) and not (isinstance(name, tuple) and len(name) == 2):
+            cure = f'run["mass.flow"], or a pair, run["mass.flow", "{self.labels[0]}"]'
+            title = f"{shown(name)} is neither a name nor a pair of names"
+            raise refusal("E150", title, cure, about=self.result.program.name)
         quantity, by = (name, None) if isinstance(name, str) else name
         shape = self.result.program.layout[quantity].shape if quantity in self.result.program.layout else ()
         slopes = self.of([quantity]).reshape(len(self.t), *shape, len(self.labels))
@@ -226,7 +231,7 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives (samples, components, k) of several quantities; all components follow each other."""
+        """Return the derivatives (samples, components, k) of the components of several quantities, in order."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)
@@ -289,9 +294,8 @@ def sensitivities_along(
     initial: Initial | None,
     settings: Mapping[str, Any],
 ) -> RunSensitivities:
-    """Run a model with its sensitivities, with kernels that many runs can share."""
     compiled = variational.compiled
-    starts, changes = by_name(compiled, initial, parameters)
+    starts, changes = changes_by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}
     start, slopes = compiled.initial(starts, changes), start_slopes(compiled, variational.varied, changes, starts)
     result = compiled.simulate(t_end, parameters=changes, initial=starts, **settings)
@@ -301,7 +305,7 @@ def sensitivities_along(
     return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S, doubts, variational)
 
 
-def by_name(
+def changes_by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return changes of start values and of parameters, including parameters that were solved for together with start values."""

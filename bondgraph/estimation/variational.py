@@ -246,7 +246,6 @@ class Variational:
 
 
 def variational_of(compiled: Compiled, varied: FreeParameters) -> Variational:
-    """Return the kernels of a model and of its derivatives, cached for the last varied numbers."""
     small = compiled.program.states + compiled.program.parameters <= MAX_CACHED
     variational: Variational = compiled.last_varied.made(varied if small else None, lambda: Variational(compiled, varied))
     return variational
@@ -297,7 +296,7 @@ class SensitivityWeights(ErrorWeights):
 
     @property
     def state_sizes(self) -> np.ndarray:
-        """Size of each state of the model, from its values so far or from couplings (n,)."""
+        """Size of each state of the model (n,), from its values so far or from couplings."""
         return np.maximum(self._model_weights.state_sizes, self._model_weights.floor[: self._count])
 
     def raise_sizes(self, x: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Place, Problem, caller_place, refusal
+from bondgraph.errors import ByName, ModelError, Place, Problem, caller_place, refusal
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
@@ -44,9 +44,8 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     """Return plain values and `Parameter`s as parameters, with the expected `units` by name."""
     need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
-    return parameters | {
-        name: with_expected_unit(parameters[name], unit) for name, unit in (units or {}).items() if name in values and unit
-    }
+    units = {name: unit for name, unit in (units or {}).items() if name in values and unit}
+    return ByName(parameters | {name: with_expected_unit(parameters[name], unit) for name, unit in units.items()})
 
 
 def with_expected_unit(parameter: Parameter, unit: str) -> Parameter:
@@ -139,7 +138,7 @@ def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) 
 
 
 def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
-    """Return a parameter between zero and `max_value`, and no less than another parameter of its element."""
+    """Return a parameter between zero and `max_value` and, if `not_below` names another parameter of its element, no less."""
     parameter = value if isinstance(value, Parameter) else Parameter(value)
     return replace(parameter, max_value=max_value, not_below=not_below)
 
@@ -168,7 +167,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_of(kind: str, name: str, **choices: Any) -> str:
-    """Return the name of the only argument given among several. Raises E110 unless exactly one is given."""
+    """Return the name of the argument that is not None; raise E110 unless there is exactly one."""
     present = [key for key, value in choices.items() if value is not None]
     if len(present) != 1:
         title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(present) or 'none'}"
@@ -214,7 +213,7 @@ def unit_of_start(initial: Any) -> str:
 
 
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Return a start value as floats in SI, a scalar repeated over a vector bond; the checks deal with all other values."""
+    """Return a start value as floats in SI, a scalar repeated over a vector bond; anything but numbers is returned unchanged."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
     initial = in_unit("start value", "it", initial, "")
@@ -227,7 +226,6 @@ def start_of(initial: Any, dimension: int | None) -> Any:
 
 
 def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) -> None:
-    """Refuse invalid choices of an argument (E110)."""
     for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
@@ -300,7 +298,6 @@ def usual_signal(part: Any) -> str:
 
 
 def need_text(example: str, **texts: Any) -> None:
-    """Raise `ModelError` E150 for an argument that is not a string."""
     for argument, text in texts.items():
         if not isinstance(text, str):
             raise refused(argument, text, "text", f'{argument}="{example}"')
@@ -322,16 +319,17 @@ def need_name(kind: str, name: object) -> None:
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))
 
 
-_ICON = re.compile(r"(?:[ML](?: *-?\d*\.?\d+){2} *|Q(?: *-?\d*\.?\d+){4} *|Z *)*")
+_ICON = re.compile(r"(?:[ML] *{0} +{0} *|Q *{0}(?: +{0}){{3}} *|Z *)*".format(r"\d*\.?\d+"))
 
 
 def icon_of(name: str, icon: str) -> str:
-    """Return an icon unchanged. Raises `ModelError` E183 unless it is SVG path data with M, L, Q and Z in the unit box."""
+    """Return an icon unchanged; raise E183 unless it is SVG path data with M, L, Q and Z in the unit box."""
     points = [float(number) for number in re.findall(r"-?\d*\.?\d+", icon)] if isinstance(icon, str) else []
     if isinstance(icon, str) and _ICON.fullmatch(icon.strip()) and all(0.0 <= number <= 1.0 for number in points):
         return icon
     title, why = f'"{name}" has an icon that cannot be drawn: {icon!r}', "it must be SVG path data in a box from (0, 0) to (1, 1)"
-    raise refusal("E183", title, 'icon="M0 .5 L1 .5", with steps M, L, Q and Z of absolute coordinates', about=name, why=why)
+    cure = 'icon="M0 .5 L1 .5", with steps M, L, Q and Z of absolute coordinates separated by spaces'
+    raise refusal("E183", title, cure, about=name, why=why)
 
 
 def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:

@@ -31,7 +31,7 @@ class Transition:
     error: str | None = None
     """Reason why the run ends here; None to continue."""
     impact: Sequence[str] = ()
-    """Constraints whose flow f an impulse of this transition changes to -e f (restitution e); momentum is conserved."""
+    """Constraints at which this transition applies impulses, which change each of their flows f to -e f (restitution e)."""
     accumulates: str | None = None
     """State entered once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
     passes: str | None = None
@@ -80,7 +80,7 @@ class Automaton:
 class Start:
     """Function that computes start values from floats: results = function(*arguments) before every run.
 
-    A result that names an automaton sets its start state (by name); any other result sets a state.
+    A result named after an automaton is the name of its start state; any other result is the start value of a state.
     """
 
     function: Callable[..., tuple[Any, ...]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.errors import refusal
+from bondgraph.errors import ByName, refusal
 from bondgraph.model.units import joined, parts, quotient
 from bondgraph.units import Unit, read
 
@@ -37,7 +37,6 @@ class Domain:
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
     pseudo: bool = False
-    """True if the flow alone is the power of a bond, as in a thermal pseudo-bond."""
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
@@ -103,7 +102,7 @@ CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
 _TRUE = (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, MAGNETIC, THERMAL, CHEMICAL, SCREW)
-DOMAINS = {domain.name: domain for domain in (*_TRUE, HEAT)}
+DOMAINS = ByName({domain.name: domain for domain in (*_TRUE, HEAT)})
 """Domains by name."""
 
 
@@ -126,7 +125,7 @@ def motions(turns: Sequence[bool]) -> Domain:
 
 
 STORED = ("displacement", "momentum")
-"""Variables that storages integrate."""
+"""Quantities that storages store: integrals of a flow or an effort."""
 
 
 @dataclass(frozen=True)

@@ -141,11 +141,10 @@ def one_port(
 
 @functools.cache
 def _open_port(name: str) -> tuple[Port]:
-    """Return a port whose bond determines all properties; cached, since a large model has many."""
+    """Return a port whose bond determines dimension, domain and frame; cached, since a large model has many."""
     return (Port(name),)
 
 
 def named(elements: Sequence[Element], most: int = 12) -> str:
-    """Format elements for a message, at most `most` of them."""
     shown = [f'{e.kind} "{e.name}"' for e in elements[:most]]
     return ", ".join(shown + ([f"{len(elements) - most} more"] if len(elements) > most else []))

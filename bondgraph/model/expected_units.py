@@ -82,12 +82,11 @@ def _converted(model: Model, path: str, name: str, parameter: Parameter) -> Para
 
 
 def expected_unit(model: Model, path: str, local: str, parameter: Parameter, value: Any) -> str:
-    """Return the unit in which the formulas of an element read a parameter, "" for SI."""
     return parameter.expected or implied_unit(model, path, local, value)
 
 
 def implied_unit(model: Model, path: str, local: str, value: Any) -> str:
-    """Return the implied unit of a parameter, "" if there is none."""
+    """Return the unit that an element's law and domain imply for a parameter, "" if they imply none."""
     element, bonds = model.elements[path], model.bonds_at(path)
     law = element.law
     if isinstance(law, SignalBlock):
@@ -117,7 +116,6 @@ def ratio_unit(element: Element, one: Bond, two: Bond) -> str:
 
 
 def across_unit(domain: Domain) -> str:
-    """Return the unit of a matrix from the flows of a bond to its efforts."""
     return matrix(domain.effort_unit, domain.flow_unit)
 
 

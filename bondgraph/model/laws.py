@@ -17,9 +17,10 @@ from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
-from screws.names import answer_old_names
+from screws.names import answer_old_names, explain_access, refuse_arithmetic
 
 
+@refuse_arithmetic
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Parameter:
     """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
 
 
+@explain_access
 @short_repr
 @dataclass(frozen=True)
 class ByMode:
@@ -67,7 +69,6 @@ class StateSpec:
 Variable = Literal["effort", "flow"]
 
 OTHER: Mapping[Variable, Variable] = {"effort": "flow", "flow": "effort"}
-"""Conjugate variable of each variable of a bond."""
 
 
 class CausalityPreference(IntEnum):
@@ -422,7 +423,6 @@ class Storage(Storing):
     """Operation (output, parameters, signals) -> x. Without it, derivative causality solves for the state by Newton iteration;
     without `output`, integral causality solves for the output."""
     by_gradient: bool = False
-    """True if the output is the gradient of the energy."""
     linear: bool = False
     """True if output and state are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
 

@@ -46,7 +46,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
 
 
 def parameter_values(name: str, parameter: Parameter) -> dict[str, Any]:
-    """Return the values of a parameter by name: a single value, or one for each state of an automaton."""
+    """Return a parameter's value by name, or its values by "name in state"."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}

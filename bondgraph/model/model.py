@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondgraph.errors import Place
+from bondgraph.errors import ByName, Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
@@ -142,7 +142,7 @@ class Visible:
     """Part that a picture can show: a body, a joint, a spring, a chain, a contact."""
 
     kind: str
-    """Name of the drawing function."""
+    """Kind of part, which selects the drawing function."""
     signals: Mapping[str, str]
     """Signals by use, such as the pose of the part at every time of a run."""
     shape: Any = None
@@ -174,7 +174,6 @@ class Model(Frozen):
     aliases: Mapping[str, str]
     """Names of values by exported signal name (`egg 2.pose`)."""
     groups: tuple[str, ...] = ()
-    """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
     """Elements that are ports of nested graphs; a junction among them may have a single bond."""
     contacts: tuple[ContactPoint, ...] = ()
@@ -187,7 +186,11 @@ class Model(Frozen):
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
-    """Symbols of the nested graphs by path."""
+
+    def __post_init__(self) -> None:
+        for each in ("elements", "automata"):
+            if type(table := getattr(self, each)) is dict:
+                object.__setattr__(self, each, ByName(table))
 
     @property
     def guesses(self) -> Mapping[str, float]:

@@ -1,10 +1,7 @@
 """Operations on small arrays: plain formulas, written once, with their LaTeX form.
 
 An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the scalars of the tape (code and
-derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
-the package `screws`.
-
-Objects with formulas cannot be pickled: most formulas are the user's functions, without a name that another process could import.
+derivatives).
 """
 
 from __future__ import annotations
@@ -74,7 +71,6 @@ class Gate(Op):
     """Operation (mode, value) -> value in some modes, zero in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes in which the value passes."""
 
 
 @short_repr
@@ -83,7 +79,6 @@ class Choice(Op):
     """Operation (mode, held, released) -> held in some modes, released in all others."""
 
     active: tuple[int, ...] = ()
-    """Modes with the value `held`."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +166,7 @@ IDENTITY = Op("identity", lambda x: x, "#1")
 
 @cache
 def combine(signs: tuple[int, ...]) -> Op:
-    """Return the operation that sums arrays with these signs (a junction's balance)."""
+    """Return the operation that adds arrays with these signs (the balance of a junction)."""
 
     def total(*terms: Any) -> Any:
         return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
@@ -182,17 +177,15 @@ def combine(signs: tuple[int, ...]) -> Op:
 
 @cache
 def zeros(shape: tuple[int, ...]) -> Op:
-    """Return the operation without arguments that gives zeros of this shape."""
     return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
 
 
 def constant(value: Any) -> Constant:
-    """Return a value as a structural constant."""
     fixed = np.asarray(value, dtype=float)
     return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
 
-def _through(matrix: Any, vector: Any) -> Any:
+def _apply(matrix: Any, vector: Any) -> Any:
     """Return matrix @ vector; a number scales the vector, (n,) is a single row, and a single component is a scalar."""
     shape = np.shape(matrix)
     if not shape:
@@ -202,16 +195,16 @@ def _through(matrix: Any, vector: Any) -> Any:
     return out if rows.shape[0] > 1 else out[0]
 
 
-def _through_transposed(matrix: Any, vector: Any) -> Any:
+def _apply_transposed(matrix: Any, vector: Any) -> Any:
     shape = np.shape(matrix)
     if not shape:
         return matrix * vector
-    return _through(matrix.reshape(-1, 1) if len(shape) == 1 else matrix.T, vector)
+    return _apply(matrix.reshape(-1, 1) if len(shape) == 1 else matrix.T, vector)
 
 
-APPLY = Op("apply", _through, "#1\\,#2")
+APPLY = Op("apply", _apply, "#1\\,#2")
 """Product N f: scalar times array, row times vector, or matrix times vector."""
-APPLY_TRANSPOSED = Op("apply transposed", _through_transposed, "#1^T\\,#2")
+APPLY_TRANSPOSED = Op("apply transposed", _apply_transposed, "#1^T\\,#2")
 """Product N^T e, the power-conjugate of `APPLY`."""
 APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
 """Quotient x / n for a scalar ratio n."""
@@ -222,7 +215,6 @@ SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
 NEGATE = Op("negate", lambda x: -x, "-#1")
 
 POWER = Op("power", lambda effort, flow: effort @ flow if np.ndim(effort) else effort * flow, "#1 \\cdot #2")
-"""Power, effort dot flow, W."""
 
 
 def _heat(flow: Any) -> Any:
@@ -242,19 +234,16 @@ def share_of(part: float) -> Op:
 
 @cache
 def stack(count: int) -> Op:
-    """Return the operation that makes an array (count,) of scalars."""
     row = ", ".join(f"#{k + 1}" for k in range(count))
     return Op("stack", lambda *scalars: array(list(scalars)), rf"\left({row}\right)")
 
 
 @cache
 def entry(index: int) -> Op:
-    """Return the operation (x) -> x[index]."""
     return Op("entry", lambda x: x[index], rf"\left(#1\right)_{{{index + 1}}}")
 
 
 def mode_is_active(mode: Any, active: tuple[int, ...]) -> Any:
-    """Return the condition that a mode is active."""
     if len(active) == 1:
         return equal(mode, float(active[0]))
     return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)

@@ -1,9 +1,9 @@
 """Energies of constitutive laws by quadrature: the work of a law along the ray from zero, accurate to about rounding error unless
 the law oscillates more than about ten times along the ray.
 
-The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
-Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
-points (Takahasi and Mori 1974).
+The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. If all pieces are polynomials in s of
+degree 30 or less, a Gauss-Legendre rule integrates them, otherwise the double exponential rule, which tolerates a vertical slope
+at the end points (Takahasi and Mori 1974).
 """
 
 from __future__ import annotations
@@ -26,10 +26,8 @@ from bondgraph.tape.specialise import substitute
 from screws.scalars import equal, maximum, minimum, where
 
 MAX_DEGREE = 30
-"""Largest degree of a polynomial for the Gauss-Legendre rule."""
 _SELECTIONS = op.SELECTS | {op.SIGN, op.SEARCHSORTED}
 MAX_BREAKS = 64
-"""Maximum number of jumps and kinks of a law."""
 STEP, REACH = 0.0625, 3.125
 """Step and largest node of the double exponential rule, before the transformation."""
 

@@ -1,7 +1,7 @@
 """Unit algebra of strings such as "N m, N": quotients, rates and matrices.
 
-Commas separate the units of different components: one for each component, or for each block of equal length. "" is an unknown
-unit, and so are units derived from it.
+Commas separate the units of different components: one for each component, or for each block of equal length. The unit "" is
+unknown, and so is every unit derived from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _SYMBOL = re.compile(r"[^\d\s^*/(),.·⋅+-]+|1")
 
 
 def parts(unit: str) -> list[str]:
-    """Return the units of the components or of their blocks."""
     return unit.split(", ")
 
 
@@ -90,7 +89,6 @@ def _quotient(above: str, below: str) -> str:
 
 
 def times(unit: Powers, other: Powers, power: Fraction | int = 1) -> dict[str, Fraction]:
-    """Return a unit times a power of another unit."""
     product = dict(unit)
     for symbol, exponent in other.items():
         product[symbol] = product.get(symbol, Fraction(0)) + exponent * power

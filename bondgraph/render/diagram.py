@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.errors import ModelError, no_model, refusal
+from bondgraph.errors import ByName, ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
@@ -235,7 +235,7 @@ def diagram(
         ]
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
-    return Diagram(svg, centres, width, height, head or model.name)
+    return Diagram(svg, ByName(centres), width, height, head or model.name)
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
@@ -304,8 +304,8 @@ def _boxes(drawn: Sketch, frames: list[Rectangle], lines: tuple[Route, ...], pal
     for i in order:
         box, (left, top, right, bottom) = drawn.boxes[i], frames[i]
         style = f'fill="{palette.of_box(box.path.count("."))}" stroke="{palette.box_edge}" stroke-width="1"'
-        room = title_rectangle(box.title, frames[i], lines)
-        title = glyphs.text(room[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
+        title_box = title_rectangle(box.title, frames[i], lines)
+        title = glyphs.text(title_box[0] + 6, top + 12, box.title, 11.5, palette.muted, "start", 'font-weight="600"')
         outline = glyphs.rounded_rectangle(left, top, right, bottom, 10, style)
         parts.append(f'<g class="box" {glyphs.attributes(box.path)}>{outline}{title}</g>')
     return parts

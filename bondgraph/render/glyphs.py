@@ -45,7 +45,7 @@ def attributes(name: str, attribute: str = "data-name") -> str:
 
 
 def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
-    """Return one line of text whose middle is at height y."""
+    """Return one line of text, vertically centred at y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
         f"{' ' + extra if extra else ''}>{escape(xml_text(content), quote=False)}</text>"
@@ -84,7 +84,6 @@ def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
 
 
 def causal_stroke(route: Route, at_head: bool, palette: Palette) -> str:
-    """Return the bar across the end of a bond where the effort is imposed."""
     along = route.direction(1.0 if at_head else 0.0)
     across = np.array([-along[1], along[0]])
     end = route.end + 1.2 * along if at_head else route.start - 1.2 * along

@@ -1,4 +1,4 @@
-"""Labels of bonds and captions of junctions: each near its bond or junction, clear of lines and other text."""
+"""Labels of bonds and captions of junctions: each near its bond or junction and, if possible, clear of lines and other text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,6 @@ Texts = tuple[str, str]
 
 
 def letters_of(bond: Bond, number: int) -> Texts:
-    """Return the letters of effort and flow with the number of the bond."""
     effort, flow = (letter + str(number).translate(_DIGITS) for letter in LETTERS.get(bond.domain.name, ("e", "f")))
     return effort, flow
 
@@ -59,7 +58,6 @@ class Label:
 
     @property
     def rectangle(self) -> tuple[float, float, float, float]:
-        """Return left, top, right, bottom in px."""
         half = text_width(self.words, BOND_LABEL_SIZE) / 2
         return self.x - half, self.y - BOND_LABEL_SIZE / 2, self.x + half, self.y + BOND_LABEL_SIZE / 2
 
@@ -68,7 +66,7 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
     """Return the labels of each bond by the index of its edge, with little overlap. The labels are its dimension, if above 1,
     its `texts` (found by its name) on the effort and flow sides, and the names of ports at its ends."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
-    rooms = np.concatenate([where - half, where + half], axis=1)
+    occupied = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
     for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True)):
         if edge.bond is None:
@@ -78,10 +76,10 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
         points = np.concatenate(nearby or [np.zeros((0, 2))])
         placed: list[Label] = []
         for group in (choices, *(list(_beside_the_end(name, line, head)) for head, name in enumerate(edge.ports) if name)):
-            prices = [1.0 * i + sum(_price(label, points, line, rooms) for label in choice) for i, choice in enumerate(group)]
+            prices = [1.0 * i + sum(_price(label, points, line, occupied) for label in choice) for i, choice in enumerate(group)]
             chosen = group[int(np.argmin(prices))]
             placed += chosen
-            rooms = np.concatenate([rooms, np.array([label.rectangle for label in chosen]).reshape(-1, 4)])
+            occupied = np.concatenate([occupied, np.array([label.rectangle for label in chosen]).reshape(-1, 4)])
         labels_of[k] = tuple(placed)
     return labels_of
 
@@ -104,13 +102,13 @@ def _are_near(line: Route, other: Route) -> bool:
     )
 
 
-def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
+def _price(label: Label, points: np.ndarray, line: Route, occupied: np.ndarray) -> float:
     """Return the cost of a label's overlaps with points of all lines, its own bond included, and with nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
     on_line = np.count_nonzero(np.all((line.points > low + 1.0) & (line.points < high - 1.0), axis=1))
-    over = (rooms[:, 0] < high[0]) & (rooms[:, 2] > low[0]) & (rooms[:, 1] < high[1]) & (rooms[:, 3] > low[1])
+    over = (occupied[:, 0] < high[0]) & (occupied[:, 2] > low[0]) & (occupied[:, 1] < high[1]) & (occupied[:, 3] > low[1])
     return 12.0 * on + 12.0 * on_line + 40.0 * np.count_nonzero(over)
 
 
@@ -173,11 +171,11 @@ def captions(
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
     captioned = [i for i, node in enumerate(sketch.nodes) if node.below]
     centres: dict[int, tuple[float, float]] = {}
-    rooms: dict[int, np.ndarray] = {}
+    placed: dict[int, np.ndarray] = {}
     for _ in range(ROUNDS):
         for i in captioned:
             node = sketch.nodes[i]
-            others = np.array([*blocked, *(rectangle for k, rectangle in rooms.items() if k != i)]).reshape(-1, 4)
+            others = np.array([*blocked, *(rectangle for k, rectangle in placed.items() if k != i)]).reshape(-1, 4)
             candidates = np.array(_candidates(node, where[i]))
             half = np.array([node.below / 2, HEIGHT / 2])
             rectangles = np.concatenate([candidates - half, candidates + half], axis=1)
@@ -187,7 +185,7 @@ def captions(
             if node.group in home:
                 price += np.where(_within(rectangles, home[node.group]), 0.0, 5.0)
             best = int(np.argmin(price.round(9)))
-            centres[i], rooms[i] = _pair(candidates[best]), rectangles[best]
+            centres[i], placed[i] = _pair(candidates[best]), rectangles[best]
     return centres
 
 
@@ -254,5 +252,5 @@ def title_rectangle(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rec
     width = text_width(title, LABEL_SIZE) + 12.0
     points = _along(lines)
     starts = (left + 4.0, right - width - 4.0, (left + right - width) / 2)
-    rooms = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
-    return rooms[int(np.argmin(_count_inside(points, np.array(rooms), 2.0)))]
+    rectangles = [(start, top + 3.0, start + width, top + 21.0) for start in starts]
+    return rectangles[int(np.argmin(_count_inside(points, np.array(rectangles), 2.0)))]

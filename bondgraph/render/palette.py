@@ -54,7 +54,6 @@ BLACK = Palette(
     box_edge="#808080",
 )
 PALETTES: Mapping[str, Palette] = {"colour": COLOURED, "black": BLACK}
-"""Palettes by name; "black" is for printing in one colour."""
 
 
 def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:

@@ -1,6 +1,6 @@
 """Drawing primitives: outlines and lines of text in the SVG of a diagram, from back to front.
 
-Only the SVG that `glyphs` writes is understood: shifted groups, rectangles, paths of straight lines and parabolas, and text.
+Only the SVG of a `Diagram` is understood: shifted groups, rectangles, paths of straight lines and parabolas, and text.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Lettering:
     words: str
     at: Point
     style: Mapping[str, str]
-    """Attributes of SVG."""
 
     @property
     def bold(self) -> bool:

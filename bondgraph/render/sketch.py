@@ -83,7 +83,7 @@ def enclosing(path: str) -> Iterator[str]:
 
 TIMES = " \N{MULTIPLICATION SIGN} "
 MAX_VALUES = 4
-"""Maximum number of lines; a line states how many more are omitted."""
+"""Maximum number of lines of values at a node; the last line counts omitted values."""
 
 
 def values_of(model: Model, path: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def step_problem(steps: Steps, workspace: StepWorkspace, solution: ProgramSoluti
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
         exact = ('facets="cone": with facets, a body that slides along a facet has an undetermined rotation',) if spatial else ()
-        cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
+        cures = (*exact, "a shorter step", 'friction="convex", which needs no iteration')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
     return Problem(
@@ -125,7 +125,8 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = 0.0 if solution.x is None else -float(solution.fun)
-    why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
+    owner = "its" if len(named) == 1 else "no position satisfies all of them: their"
+    why = f"{owner} total overlap is {overlap:.3g} m" if overlap else ""
     cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)
@@ -171,8 +172,8 @@ def unbalanced_motion(steps: Steps, workspace: StepWorkspace) -> np.ndarray | No
     if residual < _SMALL:
         return None
     ray = (load / strength + bearing @ shares) / size
-    ways = np.abs(ray * size)
-    return np.asarray(np.where(ways > _SMALL * ways.max(), ray, 0.0))
+    displacements = np.abs(ray * size)
+    return np.asarray(np.where(displacements > _SMALL * displacements.max(), ray, 0.0))
 
 
 def _levers(rows: np.ndarray) -> np.ndarray:
@@ -182,28 +183,28 @@ def _levers(rows: np.ndarray) -> np.ndarray:
 
 
 def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    ways = np.abs(ray) * _levers(workspace.A)
+    displacements = np.abs(ray) * _levers(workspace.A)
     owners = list(dict.fromkeys(steps.layout.owners))
-    by_owner = {owner: max(ways[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
+    by_owner = {owner: max(displacements[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
     moving = sorted((o for o in owners if by_owner[o] > 0.1 * max(by_owner.values())), key=lambda o: -by_owner[o])
     texts = []
     for owner in moving[:3]:
         indices = [k for k, name in enumerate(steps.layout.owners) if name == owner]
         domain = steps.model.bonds_at(owner)[0].domain
-        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], ways[indices], domain)}')
+        texts.append(f'"{owner.rpartition(".")[0] or owner}" {_direction_in_words(ray[indices], displacements[indices], domain)}')
     return " and ".join(texts)
 
 
-def _direction_in_words(ray: np.ndarray, ways: np.ndarray, domain: object) -> str:
+def _direction_in_words(ray: np.ndarray, displacements: np.ndarray, domain: object) -> str:
     if domain == SCREW and len(ray) == 6:
-        turning = ways[:3].max() > 0.1 * ways.max()
+        turning = displacements[:3].max() > 0.1 * displacements.max()
         part = ray[:3] if turning else ray[3:]
         axis = int(np.argmax(np.abs(part)))
         along = np.abs(part[axis]) > 0.95 * np.linalg.norm(part)
         if turning:
             return "falls by rotating" + (f" about {_AXES[axis]}" if along else "")
         return "moves" + (f" along {'-' if part[axis] < 0.0 else ''}{_AXES[axis]}" if along else "")
-    if domain == ROTATION or (domain == PLANAR and ways[2] > 0.1 * ways.max()):
+    if domain == ROTATION or (domain == PLANAR and displacements[2] > 0.1 * displacements.max()):
         return "falls by rotating"
     if domain == TRANSLATION:
         return f"moves {'backwards' if ray[0] < 0.0 else 'forwards'}" if len(ray) == 1 else "moves"
@@ -237,8 +238,9 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     friction = workspace.settings.friction
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
-    need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the other unknowns:"
-    lines.append(f"{plural(len(stiff), 'unknown')}, {need}")
+    holders = "contacts and constraints" if layout.constraints else "contacts"
+    need = f"; {holders} must hold the other unknowns" if rank < len(stiff) else ""
+    lines.append(f"{plural(len(stiff), 'unknown')}, of which springs, resistors and inertia determine {rank}{need}:")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]
         held = sum(bool(is_held[k]) for k in indices)

@@ -65,7 +65,8 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool, ign
 
 
 def euler_junctions(model: Model, path: str) -> list[str]:
-    """Return the Euler junction structures at the 1-junction of an I, which rotate its momentum; none beside another inertia."""
+    """Return the Euler junction structures at the 1-junction of an I, which rotate its momentum; [] if the junction has
+    another inertia."""
     bond = model.bonds_at(path)[0]
     junction = bond.tail.element if bond.head.element == path else bond.head.element
     law = model.elements[junction].law
@@ -77,12 +78,10 @@ def euler_junctions(model: Model, path: str) -> list[str]:
 
 
 def is_inertia(law: laws.Law) -> bool:
-    """Return True for the law of an I or IC."""
     return isinstance(law, laws.Storing) and law.gives == "flow"
 
 
 def velocities_of(system: System, model: Model) -> list[str]:
-    """Return the names of the states that are velocities of independent inertias."""
     parts = [(state.name, *state.name.rpartition(".")) for state in system.states]
     elements = model.elements
     return [name for name, path, _, local in parts if local == VELOCITY and path in elements and is_inertia(elements[path].law)]

@@ -202,7 +202,7 @@ def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, s
         R[sliding], rows[both] = turning @ workspace.slip[slips], -turning @ moved
         corner[both, both], corner[both, n] = np.eye(2), u
     matrix = np.block([[H, -A[pressing].T], [R[pressing], corner]])
-    size = np.max(np.abs(matrix), axis=1, keepdims=True)
+    size = np.max(np.abs(matrix), axis=1, keepdims=True, initial=0.0)
     size[size == 0.0] = 1.0
     solution = np.linalg.lstsq(matrix / size, np.concatenate([forces, rows]) / size, rcond=1e-12)[0]
     return np.asarray(solution[: len(y)])
@@ -227,30 +227,30 @@ def _smoothed(workspace: StepWorkspace, step: StepResult, slopes: tuple[np.ndarr
     H, f, A, lower = workspace.H, workspace.f, workspace.A[keep], lower[keep]
     y = _interior_point(A, lower, step.dq)
     for _ in range(_MAX_NEWTON):
-        room = A @ y - lower
-        slope = H @ y + f - kappa * (A / room[:, None]).sum(axis=0)
-        bend = H + kappa * (A / room[:, None] ** 2).T @ A
-        step_y = -np.linalg.lstsq(bend, slope, rcond=None)[0]
-        shrinks = -(A @ step_y) / room
+        slack = A @ y - lower
+        gradient = H @ y + f - kappa * (A / slack[:, None]).sum(axis=0)
+        hessian = H + kappa * (A / slack[:, None] ** 2).T @ A
+        step_y = -np.linalg.lstsq(hessian, gradient, rcond=None)[0]
+        shrinks = -(A @ step_y) / slack
         y = y + min(1.0, 0.9 / max(float(np.max(shrinks, initial=0.0)), 1e-300)) * step_y
-        if np.max(np.abs(A @ step_y) / room, initial=0.0) < 1e-12:
+        if np.max(np.abs(A @ step_y) / slack, initial=0.0) < 1e-12:
             break
-    room = A @ y - lower
-    bend = H + kappa * (A / room[:, None] ** 2).T @ A
-    d_room = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
+    slack = A @ y - lower
+    hessian = H + kappa * (A / slack[:, None] ** 2).T @ A
+    d_slack = np.einsum("ijv,j->iv", dA[keep], y) - dlower[keep]
     right = np.einsum("ijv,j->iv", dH, y) + df
-    right = right - kappa * np.einsum("ijv,i->jv", dA[keep], 1.0 / room) + kappa * (A / room[:, None] ** 2).T @ d_room
-    return np.asarray(-np.linalg.lstsq(bend, right, rcond=None)[0])
+    right = right - kappa * np.einsum("ijv,i->jv", dA[keep], 1.0 / slack) + kappa * (A / slack[:, None] ** 2).T @ d_slack
+    return np.asarray(-np.linalg.lstsq(hessian, right, rcond=None)[0])
 
 
 def _interior_point(A: np.ndarray, lower: np.ndarray, y: np.ndarray) -> np.ndarray:
     from scipy.optimize import linprog
 
     rows, n = A.shape
-    room = float(np.max(np.abs(A @ y), initial=0.0) + np.max(np.abs(lower), initial=0.0)) or 1.0
+    limit = float(np.max(np.abs(A @ y), initial=0.0) + np.max(np.abs(lower), initial=0.0)) or 1.0
     cost = np.concatenate([np.zeros(n), [-1.0]])
-    sides = [(value - 10.0 * room, value + 10.0 * room) for value in y]
-    solution = linprog(cost, A_ub=np.column_stack([-A, np.ones(rows)]), b_ub=-lower, bounds=[*sides, (0.0, room)])
+    sides = [(value - 10.0 * limit, value + 10.0 * limit) for value in y]
+    solution = linprog(cost, A_ub=np.column_stack([-A, np.ones(rows)]), b_ub=-lower, bounds=[*sides, (0.0, limit)])
     return np.asarray(solution.x[:n])
 
 
@@ -286,8 +286,8 @@ def stepper(
         may touch anywhere (`Model.collisions`), within `reach` or, if that is infinite, the smallest half width of a shape.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements, E487
-    for rolling or spinning friction of collisions.
+    Raises E501 for invalid settings; `ModelError` E100 for anything but a graph, E502 for unsupported elements, E487 for rolling
+    or spinning friction of collisions.
     """
     if not isinstance(graph, (Graph, Model)):
         raise no_model(graph, "stepper", "graph")
@@ -308,6 +308,9 @@ def stepper(
             "free_body_stepper(graph) for free bodies",
             about=model.name,
         )
+    if candidates is not None and not (callable(candidates) and hasattr(candidates, "bodies")):
+        cure = "an object with `bodies` that returns `Pairs` when called with their poses"
+        raise refusal("E501", f"candidates cannot be {candidates!r:.60}", cure, about=model.name, places=())
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
@@ -321,8 +324,8 @@ def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[
     values = dict(restitution) if isinstance(restitution, Mapping) else dict.fromkeys(paths, restitution)
     for path, value in values.items():
         if path not in paths:
-            why = f"contacts: {', '.join(paths) or 'none'}"
-            raise refusal("E501", f'there is no contact "{path}"', "one of these", about=model.name, why=why, places=())
+            cure = f"one of {', '.join(paths)}" if paths else "stepper(...) without restitution=; collisions(...) has its own"
+            raise refusal("E501", f'there is no contact "{path}"', cure, about=model.name, places=())
         if not 0.0 <= number(value, "E501", f'restitution of "{path}"') <= 1.0:
             title = f'restitution of "{path}" cannot be {value!r}'
             raise refusal("E501", title, "a number from 0 to 1", about=model.name, places=())
@@ -346,7 +349,7 @@ class Stepper:
         progress: bool = True,
     ) -> Result:
         """Run from 0 to t_end in steps of `step`, s, which also end at jumps and kinks of sources; a step without a solution ends
-        the run. Raises `ModelError` E501 for invalid times."""
+        the run. Raises E501 for invalid times."""
         workspace, p = self._workspace(parameters, initial)
         return run_steps(self.steps, workspace, self._times(t_end, step, p), p, progress)
 
@@ -366,7 +369,8 @@ class Stepper:
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
-        Raises `ModelError` E252 for a state of the wrong size, E501 for an invalid h, E510 to E515 if the step has no solution.
+        Raises E501 for an invalid h or t; `ModelError` E252 for a state of the wrong size, E510 to E515 for a step without a
+        solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -383,13 +387,13 @@ class Stepper:
         smoothing : energy (J) of a logarithmic barrier that replaces the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 for a stepper with candidates, or for smoothing without the convex
-        law.
+        law; E501 for invalid smoothing.
         """
         convex, has_candidates = self.settings.friction == "convex", self.settings.candidates is not None
-        if has_candidates or (smoothing > 0.0 and not convex):
+        if has_candidates or (number(smoothing, "E501", "smoothing") > 0.0 and not convex):
             title, cure = "only the convex law of friction can be smoothed", 'friction="convex"'
             if has_candidates:
-                title, cure = "a step with candidates has no gradients", "only contacts of the graph"
+                title, cure = "a step with candidates has no gradients", "contacts of the graph instead of candidates"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
         workspace.s = step.slips.copy()
@@ -420,7 +424,7 @@ class Stepper:
         if state is not None and named is None:
             point = point_of(self.steps.compiled, t, np.asarray(state))
             workspace.x[:] = point.x
-        return workspace, p, float(t)
+        return workspace, p, number(t, "E501", "t")
 
     def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:
@@ -462,18 +466,15 @@ class Stepper:
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
             title = f"{end!r} s cannot be divided into steps of {h!r} s"
             raise refusal("E501", title, "a positive end and step size", about=self.steps.model.name, places=())
-        count = math.ceil(end / h * (1.0 - 1e-12))
-        times = [k * h for k in range(count)] + [end]
-        within = 1e-9 * h
+        times = np.append(np.arange(math.ceil(end / h * (1.0 - 1e-12))) * h, end)
         for _, first, period in Bound(self.steps.compiled.program, p).breaks():
-            at = first
-            while at < end:
-                if at > 0.0 and min(abs(at - time) for time in times) > within:
-                    times.append(at)
-                if not math.isfinite(period):
-                    break
-                at += period
-        return sorted(times)
+            count = math.ceil((end - first) / period) if 0.0 < period < math.inf else 1
+            breaks = np.array([first + k * period if k else first for k in range(count)])
+            breaks = breaks[(breaks > 0.0) & (breaks < end)]
+            after = np.searchsorted(times, breaks)
+            distance = np.minimum(breaks - times[after - 1], times[after] - breaks)
+            times = np.sort(np.concatenate([times, breaks[distance > 1e-9 * h]]))
+        return times.tolist()
 
 
 def quasistatic(graph: Graph | Model, t_end: float, *, step: float, **settings: Any) -> Result:

@@ -182,7 +182,8 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
     forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
     works = numpy_kernel(_works(traced, model, options))
-    return Steps(compiled, options, layout, kernels["step_matrices"], works, traced, routine, forced)
+    matrices = kernels.get("step_matrices") or numpy_kernel(routine)  # no outputs without unknowns and contacts
+    return Steps(compiled, options, layout, matrices, works, traced, routine, forced)
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:

@@ -35,7 +35,7 @@ class StepHistory:
 
     def __init__(self, workspace: StepWorkspace, times: Sequence[float]):
         count = len(times) - 1
-        self.t, self.steps, self.passages = np.array(times), 0, list[FiredTransition]()
+        self.t, self.steps, self.transitions = np.array(times), 0, list[FiredTransition]()
         self.x, self.m = np.zeros((count + 1, len(workspace.x))), np.zeros((count + 1, len(workspace.m)))
         self.x[0], self.m[0] = workspace.x, workspace.m
         self.y = np.zeros((count, len(workspace.f)))
@@ -48,7 +48,7 @@ class StepHistory:
         self.gap = np.zeros((count, workspace.contacts))
         """Gaps at the end of each step if only sources had moved, m."""
         self.constraints = len(workspace.layout.constraints)
-        self.back = np.zeros((count, self.constraints))
+        self.corrections = np.zeros((count, self.constraints))
         """Corrections of constraints, in their units."""
         self.pairs = np.zeros((count, 3))
         """Energies of candidates, J: lost by friction, supplied by moved bodies, and work of the forces on gaps."""
@@ -61,7 +61,7 @@ class StepHistory:
             self.pairs[k] = self._energies_of_pairs(k, workspace, workspace.pairs, solution)
         self.gap[k], self.y[k] = workspace.gap, solution.y
         if self.constraints:
-            self.back[k] = workspace.lower[-self.constraints :]
+            self.corrections[k] = workspace.lower[-self.constraints :]
         self.x[k + 1], self.m[k + 1] = workspace.x, workspace.m
         self.steps = k + 1
 
@@ -83,6 +83,7 @@ class StepHistory:
         self.t, self.x, self.m = self.t[: n + 1], self.x[: n + 1], self.m[: n + 1]
         self.multipliers, self.along = self.multipliers[:n], self.along[:n]
         self.drift, self.gap, self.y, self.pairs = self.drift[:n], self.gap[:n], self.y[:n], self.pairs[:n]
+        self.corrections = self.corrections[:n]
 
 
 def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p: np.ndarray, progress: bool) -> Result:
@@ -105,7 +106,7 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
             if has_guards:
                 _carry_out_events(bound, workspace, end, history)
             history.add(workspace, solution)
-            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {plural(len(history.passages), 'event')}")
+            bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {plural(len(history.transitions), 'event')}")
     spent = time.perf_counter() - begin
     history.cut()
     return _result(steps, workspace, history, failure, p, (begin, spent))
@@ -117,9 +118,9 @@ def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history:
         active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
         if not len(active):
             return
-        passage = fire(bound, int(active[0]), t, workspace.x, workspace.m)
-        workspace.x[:], workspace.m[:] = passage.x_after, passage.m_after
-        history.passages.append(passage)
+        fired = fire(bound, int(active[0]), t, workspace.x, workspace.m)
+        workspace.x[:], workspace.m[:] = fired.x_after, fired.m_after
+        history.transitions.append(fired)
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
@@ -142,7 +143,7 @@ def _result(
     _place_forces(steps, x, normal, friction)
     changes = _mode_changes(steps, history, modes_of(workspace, normal, history.along))
     log = Log(program, float(t[0]))
-    log.extend(sorted([*history.passages, *changes], key=lambda passage: passage.clock))
+    log.extend(sorted([*history.transitions, *changes], key=lambda fired: fired.clock))
     integrals = _account(steps, history, p, (normal, friction))
     start = np.zeros(0) if program.energies is None else program.energies(t[0], x[0], p, m[0])
     statistics = Statistics(
@@ -150,7 +151,7 @@ def _result(
         method=f"{steps.options.inertia}, {workspace.settings.friction}",
         steps=history.steps,
         rejected=0,
-        rates=8 * history.steps,
+        rates=(4 if steps.layout.still else 8) * history.steps,
         jacobians=0,
         guards=0,
         events=len(log),
@@ -174,8 +175,8 @@ def forces_of(workspace: StepWorkspace, multipliers: np.ndarray) -> tuple[np.nda
 def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) -> np.ndarray:
     """Return the mode of each contact in each step, (steps, contacts), as indices into `MODES`."""
     pressed = normal > SMALL * np.max(normal, initial=0.0)
-    ways = np.sqrt((along * along) @ workspace.sums.T)
-    slipping = ways > max(SMALL * np.max(ways, initial=0.0), 10.0 * SLIP_NOISE * workspace.length)
+    lengths = np.sqrt((along * along) @ workspace.sums.T)
+    slipping = lengths > max(SMALL * np.max(lengths, initial=0.0), 10.0 * SLIP_NOISE * workspace.length)
     has = np.array([cone.has_friction for cone in workspace.layout.cones], dtype=bool)
     return np.where(pressed, np.where(slipping | ~has, 2, 1), 0)
 
@@ -197,7 +198,7 @@ def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.
 def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list[FiredTransition]:
     """Return mode changes of contacts as fired transitions, at the starts of the steps with a new mode; write their modes into
     m."""
-    program, passages, (t, x, m) = steps.compiled.program, list[FiredTransition](), (history.t, history.x, history.m)
+    program, fired, (t, x, m) = steps.compiled.program, list[FiredTransition](), (history.t, history.x, history.m)
     nothing = np.zeros(len(program.power_names))
     for k, contact in enumerate(steps.layout.contacts):
         slot = program.layout[f"{contact.path}.mode"].start
@@ -208,7 +209,7 @@ def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list
             after = m[step].copy()
             after[slot] = modes[step, k]
             state = x[step].copy()
-            passages.append(
+            fired.append(
                 FiredTransition(
                     time=float(t[step] - t[0]),
                     clock=float(t[step]),
@@ -221,7 +222,7 @@ def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list
                     label=EventLabel(MODES[modes[step, k]], contact.path),
                 )
             )
-    return passages
+    return fired
 
 
 def _account(steps: Steps, history: StepHistory, p: np.ndarray, forces: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -255,6 +256,6 @@ def _account(steps: Steps, history: StepHistory, p: np.ndarray, forces: tuple[np
         lost += 0.5 * np.diff(works[:, 1])  # kinetic energy, and the loss at a jump of velocity:
         moving[:, velocities] -= x[:-1][:, velocities]
         lost += 0.5 * steps.works.many(t[:-1], moving, user_p, m[:-1])[:, 1]
-    lost -= np.sum(history.multipliers[:, len(history.multipliers[0]) - history.constraints :] * history.back[: len(h)], axis=1)
+    lost -= np.sum(history.multipliers[:, len(history.multipliers[0]) - history.constraints :] * history.corrections, axis=1)
     integrals[1:, column[STEP]] = lost
     return np.cumsum(integrals, axis=0)

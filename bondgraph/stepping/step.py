@@ -325,8 +325,8 @@ class StepWorkspace:
         if self._largest_square == 0.0 or moved > self._largest_square:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)
-            ways = np.abs(self.slip) @ (np.abs(y) + yielding)
-            self._largest_square = max(self._largest_square, float(ways @ ways), moved)
+            slips = np.abs(self.slip) @ (np.abs(y) + yielding)
+            self._largest_square = max(self._largest_square, float(slips @ slips), moved)
         return max(self._slip_tolerance**2 * self._largest_square, (SLIP_NOISE * self.length) ** 2)
 
     _largest_square = 0.0

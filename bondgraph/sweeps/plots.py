@@ -17,19 +17,17 @@ from bondgraph.sweeps.store import Column, RunColumns
 from bondgraph.sweeps.tasks import RunIssue
 from screws.errors import plural
 
-ORDERED = "viridis"
+COLORMAP = "viridis"
 BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
 """Percentile bands of runs, with the opacity of each."""
 
 
 class Drawable(RunColumns, Protocol):
     @property
-    def name(self) -> str:
-        """Name of the model."""
+    def name(self) -> str: ...
 
     @property
-    def failures(self) -> Sequence[RunIssue]:
-        """Failures of runs."""
+    def failures(self) -> Sequence[RunIssue]: ...
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]
         (series,), order = entries.values(), np.lexsort([each.at for each in reversed(along)])
-        for run, color in zip(order, _in_order(len(runs)), strict=True):
+        for run, color in zip(order, _color_sequence(len(runs)), strict=True):
             label = ", ".join(each.text(each.at[run]) for each in along)
             axes.plot(runs.times, series[run], color=color, label=label)
         legend_beside(axes, title=",\n".join(each.label for each in along))
@@ -172,8 +170,8 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
     varied = [
         each.name for each in runs.columns.values() if each.what == "varied" and len(np.unique(runs[each.name], axis=0)) > 1
     ]
-    sole = crossed or (varied if len(varied) == 1 else [])
-    along = against or (_abscissa(runs, sole[0]) if sole else None)
+    names = crossed or (varied if len(varied) == 1 and runs[varied[0]].ndim == 1 else [])
+    along = against or (_abscissa(runs, names[0]) if names else None)
     if along is None:
         for name, values in entries.items():
             axes.hist(values[np.isfinite(values)], bins="auto", alpha=0.8 / len(entries) ** 0.5, label=name)
@@ -200,7 +198,7 @@ def _over_grid(
             raise refusal("E560", title, f'runs.plot("{column.name}", against=...) with the name of one axis', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return
-    colors = iter(_in_order(len(groups)) if by is not None else CYCLE * 2)
+    colors = iter(_color_sequence(len(groups) * len(entries)) if by is not None else CYCLE * 2)
     for name, values in entries.items():
         for group in groups:
             members = np.flatnonzero(by.at == group) if by is not None else np.arange(len(values))
@@ -219,7 +217,7 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
     grid = np.full((len(rows), len(columns)), np.nan)
     grid[j.reshape(-1), i.reshape(-1)] = values
     axes.grid(False)
-    drawn = axes.pcolormesh(columns, rows, grid, shading="nearest", cmap=ORDERED)
+    drawn = axes.pcolormesh(columns, rows, grid, shading="nearest", cmap=COLORMAP)
     axes.figure.colorbar(drawn, ax=axes, label=axis_label(column.name, column.unit, " "))
     x.label_x(axes)
     axes.set_ylabel(y.label)
@@ -227,7 +225,7 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
         axes.set_yticks(range(len(y.words)), y.words)
 
 
-def _in_order(count: int) -> list[Any]:
+def _color_sequence(count: int) -> list[Any]:
     import matplotlib
 
-    return list(matplotlib.colormaps[ORDERED](np.linspace(0.0, 0.85, count)))
+    return list(matplotlib.colormaps[COLORMAP](np.linspace(0.0, 0.85, count)))

@@ -142,7 +142,6 @@ class Role:
 
     @property
     def argument(self) -> str:
-        """Argument of `simulate` that takes the varied value."""
         return ARGUMENTS[self.part]
 
 
@@ -279,7 +278,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
     if drawn != (runs is not None):
         title = "runs= counts draws, but there is no distribution" if runs is not None else "the number of draws is missing"
-        why = "there is nothing to draw" if runs is not None else "runs= sets this number for the distributions"
+        why = () if runs is not None else "runs= sets this number for the distributions"
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):

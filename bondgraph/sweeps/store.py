@@ -46,7 +46,6 @@ _LITTLE = {"i": "<i8", "f": "<f8"}
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a plan with the current names and values of settings."""
     settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
     others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
     return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
@@ -212,12 +211,15 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is stored twice."""
+        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is listed twice
+        or not all runs are listed."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
-            if count != self.count() or (count and len(np.unique(np.concatenate(blocks))) != count):
-                raise self._damaged("the list of run numbers")
+            if count and len(np.unique(np.concatenate(blocks))) != count:
+                raise self._damaged("a run", "is stored twice")
+            if count != self.count():
+                raise self._damaged("the list of run numbers", f"has {count} numbers instead of {self.count()}")
         return blocks
 
     def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
@@ -228,7 +230,6 @@ class Store:
             return np.concatenate(arrays or [column.array(b"[]" if column.text else b"", 0)])
 
     def issues(self) -> tuple[tuple[RunIssue, ...], tuple[RunIssue, ...]]:
-        """Return failures and warnings, each in the order of the runs."""
         failures, doubts = list[RunIssue](), list[RunIssue]()
         with self.reading_entries():
             for data in self._data(FAILURE):
@@ -305,7 +306,9 @@ class Store:
         except Damage as damage:
             raise self._damaged(str(damage)) from damage
         except caught as error:
-            raise self._disk_or_lock_error(error) or self._no_store(str(error)) from error
+            accessible = ("the same file, when it is writable and unlocked and the disk has space",)
+            cures = accessible if isinstance(error, sqlite3.OperationalError | OSError) else ()
+            raise self._disk_or_lock_error(error) or self._no_store(str(error), *cures) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
         """Return a context that raises E364 for entries that do not match their columns."""
@@ -327,22 +330,20 @@ class Store:
     def _file(self) -> str:
         return "memory" if self.path is None else printable_path(self.path)
 
-    def _no_store(self, why: str) -> FileError:
+    def _no_store(self, why: str, *cures: str) -> FileError:
         if self.path is not None and not self.path.absolute().parent.is_dir():
             why = f"there is no folder {printable_path(self.path.absolute().parent)}"
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
+        elif self.path is not None and self.path.is_dir():
+            why = "it is a folder"
         if not self._write:
             return FileError(Problem("E364", f"{self._file} contains no readable runs", (why,), (), (_WRITTEN,)))
-        cures = ("another file", "the same file, when it is writable and unlocked and the disk has space")
-        return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
+        return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), ("another file", *cures)))
 
-    def _damaged(self, what: str) -> FileError:
-        why, cures = (
-            f"{what} is missing or does not match its checksum",
-            ("an older copy of the file", "the same sweep into another file"),
-        )
-        return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
+    def _damaged(self, what: str, why: str = "is missing or does not match its checksum") -> FileError:
+        cures = ("an older copy of the file", "the same sweep into another file")
+        return FileError(Problem("E364", f"{self._file} is damaged", (f"{what} {why}",), (), cures))
 
 
 def _names_of(header: Mapping[str, Any]) -> tuple[str, ...]:
@@ -426,19 +427,15 @@ class Column:
 
 class RunColumns(Protocol):
     @property
-    def axes(self) -> tuple[tuple[str, int], ...]:
-        """Names and counts of the axes."""
+    def axes(self) -> tuple[tuple[str, int], ...]: ...
 
     @property
-    def columns(self) -> Mapping[str, Column]:
-        """Columns by name."""
+    def columns(self) -> Mapping[str, Column]: ...
 
     @property
-    def times(self) -> np.ndarray:
-        """Sample times (k,), s."""
+    def times(self) -> np.ndarray: ...
 
-    def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
-        """Return the named columns and "run", all for the same runs."""
+    def arrays(self, *names: str) -> Mapping[str, np.ndarray]: ...
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]

@@ -42,8 +42,8 @@ _lock = threading.Lock()
 class SentModel:
     """Compiled model with its fingerprint, as sent to workers.
 
-    Another process receives the model as text and compiles it, or, if the model has no text, receives the function that builds
-    it.
+    Another process receives the model as text and compiles it. If the model has no text, or functions compute its start values,
+    the process receives the function that builds the model.
     """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
@@ -83,8 +83,6 @@ def sent_model(model: Source, *, progress: bool) -> SentModel:
 
 
 def model_from_text(text: str, backend: str, fingerprint: str) -> SentModel:
-    """Return the model in a worker, compiled when it first arrives."""
-
     def read() -> SentModel:
         return SentModel(compile_model(parse_model(text, largest=len(text)), backend=backend, progress=False))
 
@@ -145,7 +143,6 @@ def _digest(value: Any) -> str:
 
 
 def _digest_of_values(compiled: Compiled) -> str:
-    """Return a digest of names, units, shapes, numbers, and values of the equations near the start."""
     system, program = compiled.system, compiled.program
     (x, m), p = compiled.initial(), compiled.parameters()
     described = sorted((name, value.unit, value.shape) for name, value in system.values.items())
@@ -193,14 +190,16 @@ class Kept:
         except Exception as error:
             raise _failed(self, f"{type(error).__name__}: {error}") from error
         numbers = real(value)
+        if isinstance(value, Measure):
+            raise _failed(self, "it is a function that makes measures", 'a measure, such as peak("rotor.flow")')
         if numbers is None:
             raise _failed(self, f"it returns {type(value).__name__}, which is neither a number nor an array of numbers")
         return numbers
 
 
-def _failed(kept: Kept, why: str) -> Exception:
+def _failed(kept: Kept, why: str, *cures: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
+    cures = cures or ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 

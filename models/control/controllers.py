@@ -35,7 +35,7 @@ def new_builder(name: str, period: float | None) -> BlockBuilder:
 
 def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
     """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; raise E478 unless they agree."""
-    shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
+    shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain, name=name).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
         title, why = f'gains of "{name}" are for different numbers of axes', f"{sorted(size[0] for size in sizes)}"
@@ -44,10 +44,8 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
 
 
 def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
-    """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths.
-
-    A mapping may omit velocity or acceleration, which are then zero (a set point).
-    """
+    """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths, in which
+    velocity and acceleration default to zero (a set point)."""
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
@@ -80,7 +78,9 @@ def add_rate(
     if velocity is not None:
         builder.inputs["dy"] = velocity
         return
-    time = numbers("the filter time", filter_time.value if isinstance(filter_time, Parameter) else filter_time, (0,))
+    time = numbers(
+        "the filter time", filter_time.value if isinstance(filter_time, Parameter) else filter_time, (0,), builder.name
+    )
     if not time > 0.0:
         refuse("E478", f'the filter time of "{builder.name}" is {float(time):g} s', "", "more than 0 s", builder.name)
     builder.parameters["filter_time"] = Parameter(float(time), "s")
@@ -99,7 +99,7 @@ def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: 
     letter = f"K_{{{local[1:]}}}"
     builder.symbols[local] = letter
     if not isinstance(gain, Motion):
-        builder.parameters[local] = Parameter(numbers(f"the gain {local}", gain)[()], unit)
+        builder.parameters[local] = Parameter(numbers(f"the gain {local}", gain, name=builder.name)[()], unit)
         return
     builder.inputs["t"] = "time"
     builder.parameters |= motion_parameters(gain, unit, f"{local} ")
@@ -129,7 +129,6 @@ def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequ
 
 
 def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> list[str]:
-    """Add numbered inputs for signals, and return their local names."""
     if isinstance(paths, str):
         paths = [paths]
     local = [f"{prefix}{k}" for k in range(1, len(paths) + 1)]
@@ -138,7 +137,7 @@ def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> lis
 
 
 def finish(builder: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-    """Return the block; if sampled, the result is a state that holds the local value `now` from the last tick."""
+    """Return the block; if sampled, its result is a state, set to the local value `now` at each tick."""
     if builder.period is not None:
         builder.states[result], builder.updates[result] = StateSpec(start, None, unit, symbol), now
         builder.symbols.setdefault(now, f"{symbol}^{{+}}")
@@ -347,8 +346,8 @@ def joint_pid(
         None: continuous time.
     unit : unit of the torque; q is in rad for N m, in m for N.
 
-    Raises `ModelError` E470 for invalid gains, E478 for incomplete wiring, negative gains or a limit that is not
-    positive.
+    Raises `ModelError` E470 for invalid gains, E478 for incomplete wiring, negative gains, kp = 0 with ki and a limit, or a limit
+    that is not positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).
     """
@@ -356,9 +355,10 @@ def joint_pid(
     shape = signal_shape(name, dimension, (kp, kd, 0.0 if ki is None else ki))
     for what, value in (("kp", kp), ("kd", kd), ("ki", ki)):
         gain = 0.0 if value is None else value
-        least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain)
+        least = gain.extremes()[0] if isinstance(gain, Motion) else numbers(f"the gain {what}", gain, name=name)
         if np.any(least < 0.0) or (what == "kp" and ki is not None and limit is not None and np.any(least <= 0.0)):
-            refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", "a positive gain", name)
+            cure = "a gain of 0 or more; a positive kp if the torque is limited and ki is given"
+            refuse("E478", f'the gain {what} of "{name}" is too small', f"{least}", cure, name)
     builder = new_builder(name, period)
     add_reference(builder, reference, ("position", "velocity"))
     add_rate(builder, position, velocity, filter_time, np.zeros(shape) + np.asarray(initial, dtype=float), nominal, position_unit)
@@ -376,7 +376,7 @@ def joint_pid(
         builder.add("compensated", SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
-        max_torque = numbers("the torque limit", limit)
+        max_torque = numbers("the torque limit", limit, name=name)
         if not np.all(max_torque > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
         builder.parameters["limit"] = Parameter(max_torque[()], unit)

@@ -23,29 +23,29 @@ def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, t
 
     Raises `ModelError` E470 for invalid values or an unknown axis, E471 unless t0 < t1.
     """
-    first = numbers("the gain", kp0)
+    first = numbers("the gain", kp0, name="gain")
     last = first.copy()
     if axis is None:
         last[...] = to
     elif first.ndim == 0 or not -len(first) <= axis < len(first):
-        refuse("E470", f"a gain of shape {first.shape} has no axis {axis}", "", "an index below the number of axes", "gain")
+        refuse("E470", f"a gain of shape {first.shape} has no axis {axis}", "", "the index of an axis, or axis=None", "gain")
     else:
         last[axis] = to
     return quintic(first, last, t0, t1)
 
 
 def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller") -> None:
-    """Refuse gains outside 0 <= kp <= kd^2 (E476), at any time and along any axis.
+    """Raise E476 unless kd >= 0 and 0 <= kp <= kd^2, at all times and along all axes.
 
     Within these bounds, e'' + kd e' + kp(t) e = 0 is stable for a constant kd.
 
     Source: Bortoff 2020, (12), by the circle criterion.
     """
-    rate = numbers("the gain kd", kd)
+    rate = numbers("the gain kd", kd, name=name)
     if isinstance(kp, Motion):
         low, low_at, high, high_at = kp.extremes()
     else:
-        low = high = numbers("the gain kp", kp)
+        low = high = numbers("the gain kp", kp, name=name)
         low_at = high_at = np.full(low.shape, np.nan)
     if low.ndim and rate.ndim and low.shape != rate.shape:
         why = f"kp {low.shape}, kd {rate.shape}"
@@ -64,7 +64,7 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
     if np.any(rate < 0.0):
         lines.append(f"kd is {rate}: it must not be negative")
     if lines:
-        refuse("E476", f'gains of "{name}" can lose stability', tuple(lines), "a smaller kp, or a larger kd", name)
+        refuse("E476", f'the loop of "{name}" may be unstable', tuple(lines), "gains with 0 <= kp <= kd^2 and kd >= 0", name)
 
 
 @dataclass(frozen=True)

@@ -181,10 +181,12 @@ def margins(loop: TransferFunction) -> Margins | None:
     numerator, denominator = _along_the_axis(num), _along_the_axis(den)
     rotated = denominator * np.poly1d(np.conj(numerator.coeffs))
     factors = [
-        (denominator(w) / numerator(w)).real for w in (*_positive(np.poly1d(rotated.coeffs.imag)), 0.0) if numerator(w) != 0.0
+        (denominator(w) / numerator(w)).real
+        for w in (*_positive_roots(np.poly1d(rotated.coeffs.imag)), 0.0)
+        if numerator(w) != 0.0
     ]
     size = [np.poly1d((part * np.poly1d(np.conj(part.coeffs))).coeffs.real) for part in (numerator, denominator)]
-    crossings = _positive(size[0] - size[1])
+    crossings = _positive_roots(size[0] - size[1])
     phases = [abs(np.angle(numerator(w) / denominator(w))) for w in crossings]
     return Margins(
         max((float(f) for f in factors if NEGLIGIBLE < f < 1.0), default=0.0),
@@ -199,7 +201,7 @@ def _along_the_axis(polynomial: np.poly1d) -> np.poly1d:
     return np.poly1d(polynomial.coeffs * 1j**powers)
 
 
-def _positive(polynomial: np.poly1d) -> tuple[float, ...]:
+def _positive_roots(polynomial: np.poly1d) -> tuple[float, ...]:
     roots = polynomial.roots
     real = roots.real[(np.abs(roots.imag) < 1e-7 * np.abs(roots)) & (roots.real > 0.0)]
     return tuple(float(root) for root in np.sort(real))

@@ -41,7 +41,7 @@ class MazeParameters:
     """Maze of rings that stands on edge and turns about its centre, a ball that rolls on top of the rings, outside, and two lead
     compensators.
 
-    Each ring has one gate, through which the ball falls to the next ring.
+    Each ring has one gate, through which the ball falls to the next ring or the centre.
     The motor torque is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference), with the maze angle q1,
     counterclockwise, and the ball's position q2 to the right. The reference is 0 until `begin`, then the angle that brings the
     gate of the ring to the top.
@@ -49,7 +49,8 @@ class MazeParameters:
     Raises `ModelError` E530 for an invalid value, E531 for contradictory values.
 
     Source: Bortoff 2020, section 3. The source gives no radii or inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
-    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball 0.0736 s times v into the ring.
+    1/s on ring 1. Rings of a few centimetres are too small: with the default alpha1 and alpha0, a landing at speed v presses the
+    ball 0.0736 s times v into the ring.
     """
 
     gravity: float = number("m/s^2", "acceleration of gravity", 9.81, above=0.0)

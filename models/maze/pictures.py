@@ -58,10 +58,10 @@ def draw_maze(
     *,
     path: np.ndarray | None = None,
     scale: bool = True,
-    room: float | None = None,
+    reach: float | None = None,
 ) -> None:
     """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
-    `scale` bar. The drawing extends `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    `scale` bar. The drawing extends `reach` (m) on all sides of the centre, by default as far as maze and ball reach."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -77,17 +77,17 @@ def draw_maze(
         axes.add_patch(Circle(tuple(ball), maze.ball_radius, facecolor=BALL_COLOUR, edgecolor=INK, linewidth=0.8, zorder=5))
         tip = ball + maze.ball_radius * np.array([np.cos(spin), np.sin(spin)])
         axes.plot(*np.stack([ball, tip]).T, color=INK, linewidth=0.8, zorder=6)
-    if room is None:
-        room = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
+    if reach is None:
+        reach = 1.06 * max(maze.radii[0], 0.0 if ball is None else float(np.linalg.norm(ball)) + maze.ball_radius)
     if scale:
-        _scale(axes, room)
-    axes.set(xlim=(-room, room), ylim=(-room, room), aspect="equal")
+        _scale(axes, reach)
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
     axes.set_axis_off()
 
 
-def _scale(axes: Any, room: float) -> None:
-    length = round_number(0.3 * room)
-    at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
+def _scale(axes: Any, reach: float) -> None:
+    length = round_number(0.3 * reach)
+    at = np.array([-0.97 * reach, -0.97 * reach + length]), np.full(2, -0.96 * reach)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
     axes.annotate(
         f"{length:g} m", (float(np.mean(at[0])), at[1][0]), (0, 4), textcoords="offset points", ha="center", fontsize=SMALL
@@ -233,7 +233,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot the maze when the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
-    columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
+    columns, reach = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
     with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="Landings and falls in the world frame") as figure:
         panels = figure.subplots(2, columns, squeeze=False)
         for panel in panels.ravel():
@@ -242,7 +242,7 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
             panel = panels[k % 2, k // 2]
             ball, angle, spin = (run.result.at_event(event, name)[0] for name in ("q.ball", "q.maze", "q.spin"))
             before = run.t <= event.time
-            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before], scale=k == 0, room=room)
+            draw_maze(panel, run.maze, float(angle), ball, float(spin), path=run["q.ball"][before], scale=k == 0, reach=reach)
             panel.set_title(f"{event.kind}, {event.time:.2f} s", fontsize=SMALL)
         figure.subplots_adjust(left=0.01, right=0.99, top=0.88, bottom=0.01, wspace=0.02, hspace=0.12)
 
@@ -266,8 +266,8 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
     title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
-        even = bool(result.k1.min() > 0.0 < result.k2.min())
-        fine = [_fine_gains(gains, even) for gains in (result.k1, result.k2)]
+        logarithmic = bool(result.k1.min() > 0.0 < result.k2.min())
+        fine = [_fine_gains(gains, logarithmic) for gains in (result.k1, result.k2)]
         worst = rightmost(result.maze, *fine).max(axis=2)
         most = float(np.max(np.abs(worst[worst < 0.0]), initial=1e-3))
         style: dict[str, Any] = {"cmap": "RdBu_r", "shading": "gouraud", "rasterized": True}
@@ -282,22 +282,22 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
         axes.plot(
             result.maze.k1, result.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="gains of the maze"
         )
-        scale = "log" if even else "linear"
+        scale = "log" if logarithmic else "linear"
         axes.set(xlabel="$k_1$ (N)", ylabel="$k_2$ (N m/rad)", xscale=scale, yscale=scale)
-        if even:
+        if logarithmic:
             plain_numbers(axes.xaxis)
             plain_numbers(axes.yaxis)
         axes.grid(visible=False)
         legend_above(axes, 3, bbox_to_anchor=(1.0, 1.01))
 
 
-def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
+def _fine_gains(gains: np.ndarray, logarithmic: bool) -> np.ndarray:
     if len(gains) == 1:
         return gains
-    at = np.log(gains) if even else gains
+    at = np.log(gains) if logarithmic else gains
     half = 0.5 * float(np.ptp(at)) / (len(gains) - 1)
     fine = np.linspace(at.min() - half, at.max() + half, FINE)
-    return np.exp(fine) if even else fine
+    return np.exp(fine) if logarithmic else fine
 
 
 VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
@@ -333,12 +333,12 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
         size=0.25 * maze.radii[0],
         view=VIEW,
         up=UP,
-        slow_motion=_slow(run),
+        slow_motion=_slow_motion(run),
         result=run.result,
     )
 
 
-def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
+def _slow_motion(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))

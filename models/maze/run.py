@@ -23,7 +23,8 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import reals, shown
 
 T_END = 45.0
-"""Default end of a run, s: after the fall through the last gate, before the ball meets the inner side of the last ring."""
+"""Default end of a run, s: in the maze of the paper, the ball has fallen through the last gate but has not met the inner side of
+the last ring."""
 
 
 @answer_old_names
@@ -72,7 +73,7 @@ class MazeRun:
 
     @cached_property
     def force(self) -> np.ndarray:
-        """Normal force of the ring on the ball (k,), N: 2 (r + b) lambda_1, since |dh_1 / dq| is twice the distance."""
+        """Normal force of the ring on the ball (k,), N: 2 |q| lambda_1 at the ball's position q, since |dh_1 / dq| = 2 |q|."""
         return 2.0 * np.linalg.norm(self["q.ball"], axis=1) * self["normal.multiplier"]
 
     @cached_property
@@ -121,8 +122,8 @@ class MazeRun:
         }
 
     def event_table(self) -> list[dict[str, Any]]:
-        """Return, for every event, the time, kind, maze angle, ball position and velocity, and the states and forces before and
-        after it."""
+        """Return time, kind, maze angle and ball position of every event, the ball's velocity before it, and states and forces
+        before and after it."""
         names, table = list(self.maze.states), []
         for event in self.events:
             mode, ball, maze, speed, factor = (
@@ -163,7 +164,7 @@ class MazeRun:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on rings where the loops do not hold the ball."""
+        """Warnings about rings on which the loops do not hold the ball."""
         poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         gains = f"k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g}"
         return [
@@ -198,8 +199,9 @@ def run_maze(
     Parameters
     ----------
     maze : by default the maze of the paper.
-    t_end, samples, rtol, settings : settings of the run, s; it is sampled at multiples of `samples` and at the end.
+    t_end, samples : end of the run and time between samples, s; the end is a sample too.
     gains : k1 and k2 that replace the maze's, N and N m/rad.
+    parameters, rtol, settings : as for `simulate`.
 
     If the ball leaves its ring, the run ends with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
     are not two finite numbers.

@@ -12,11 +12,11 @@ from bondgraph.model.element import OnePort
 from bondgraph.model.units import per_second
 
 
-def _value(order: int) -> Op:
+def _derivative(order: int) -> Op:
     """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> the derivative of r of this order.
 
-    It selects among the values of all pieces, not among coefficients, since the compiler may differentiate it in time; the values
-    of adjacent pieces agree at the breaks.
+    It selects among the values of all pieces, not among coefficients, since the compiler may differentiate it in time: position
+    and velocity of adjacent pieces agree at their break, coefficients do not.
     """
 
     def formula(t: Any, breaks: Any, table: Any) -> Any:
@@ -27,7 +27,7 @@ def _value(order: int) -> Op:
     return Op(QUANTITIES[order], formula, prime + r"\textstyle\sum_i c_{ki} (#1 - t_k)^i,\quad t_k \le #1 < t_{k+1}")
 
 
-DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
+DERIVATIVES = tuple(map(_derivative, range(len(QUANTITIES))))
 """Position, velocity, acceleration and jerk as operations on time, breaks and coefficients."""
 
 

@@ -19,7 +19,7 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
     raise refusal(code, title, cure, about=name, why=details or ())
 
 
-def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
+def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1), name: str = "motion") -> NDArray[np.float64]:
     """Return an array of finite floats whose number of dimensions is in `dimensions`; raise E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
@@ -27,7 +27,7 @@ def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDAr
         values = np.full((0,) * 9, 0.0)
     if values.ndim not in dimensions or not np.isfinite(values).all() or not values.size:
         kinds = " or ".join({0: "a number", 1: "a list of numbers", 2: "a list of points"}[d] for d in dimensions)
-        refuse("E470", f"{what} of a motion is {value!r}", f"it must be {kinds}, all finite", kinds)
+        refuse("E470", f"{what} is {value!r}", f"it must be {kinds}, all finite", kinds, name)
     return values
 
 
@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 
 REST_TOLERANCE = 1e-12
-"""Fraction of the largest velocity below which an end velocity counts as rounding error and is set to zero."""
+"""Fraction of the largest velocity up to which an end velocity counts as rounding error and is set to zero."""
 
 
 @answer_old_names
@@ -172,8 +172,7 @@ def extended_coefficients(motion: Motion) -> Array:
 
 
 def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
-    """Evaluate a derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base, for any scalar
-    type."""
+    """Evaluate a derivative of a polynomial (m, ...), lowest power first, for any scalar type."""
     count = len(polynomial)
     if count <= order:
         return 0.0 * polynomial[0]
@@ -197,7 +196,7 @@ def check_times(times: Array) -> None:
     if bad.size:
         k = int(bad[0])
         why = f"{times[k]:g} s is followed by {times[k + 1]:g} s, at index {k + 1}"
-        refuse("E471", "the times of a motion do not ascend", why, "ascending times; `hold` for a pause")
+        refuse("E471", "the times do not ascend", why, "ascending times; `hold` for a pause")
 
 
 @dataclass(frozen=True)
@@ -378,7 +377,6 @@ def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
 
 
 def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | None = None) -> None:
-    """Refuse a motion that exceeds a limit with the given times (E473); the message lists the violations."""
     lines = violations(motion, limits)
     if lines:
         cure = "omit the times, so that they are computed" if shortest is None else f"a duration of {shortest:.6g} s or more"

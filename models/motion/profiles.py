@@ -177,7 +177,7 @@ def cubic_spline(
     """Return the cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
 
     To this end, the first and last segments have an extra knot each. Without `times`, the proportions of the segment times follow
-    from their lengths, and the motion is as short as the limits allow.
+    from their lengths and the limits, and the motion is as short as the limits allow for these proportions.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def cubic_spline(
     velocity, acceleration, jerk : limits of absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
     start_velocity, end_velocity : () or (axes,), with which the motion continues before its start and after its end.
     at : start time if `times` is None, s.
-    shortest : True to optimise the proportions too, if `times` is None.
+    shortest : True to optimise the proportions and the extra knots too, if `times` is None.
 
     Raises `ModelError` E470 for mismatched arrays, or neither times nor limits; E471 for times that do not ascend, or equal
     consecutive points; E473 for given times that are too short for a limit; E474 for limits that no duration satisfies.

@@ -14,7 +14,7 @@ from screwbond.models.pictures.style import GAUSS
 MAX_GROWTH = 2.0
 """Largest factor by which a solid at rest may widen a picture of everything that moves or is in contact."""
 
-LONG_WAY = 8.0, 50.0
+FOLLOW_TRAVEL = 8.0, 50.0
 """Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
 
 OUTLINE_TIMES = (20, 100)
@@ -24,7 +24,7 @@ OUTLINE_TIMES = (20, 100)
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """Return the indices of the solids that a camera must see: those that move or are in contact, and those at rest near them.
 
-    Unbounded solids do not count, but their contact points do. If nothing moves or touches, all solids count.
+    Of an unbounded solid, only the contact points count. If nothing moves or touches, all framed solids count.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
@@ -37,11 +37,8 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return what a camera that follows moving solids needs.
-
-    Returns the indices of all moving solids if they travel far together, else none; points (j, 3) around them relative to the
-    mean of their origins; and True if they would be too small in a fixed view.
-    """
+    """Return the indices of all moving solids if they travel far together, else none; points (j, 3) around them relative to the
+    mean of their origins; and True if they would be too small in a fixed view."""
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
     now = scene.at_times(times)
@@ -50,9 +47,9 @@ def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]
         meshes[i].outline @ H[:3, :3].T + H[:3, 3] - p for i in moving for H, p in zip(now.solids[i].poses, middle, strict=True)
     ]
     points = np.concatenate([np.zeros((0, 3)), *near])
-    if not len(points) or _extent(middle) <= LONG_WAY[0] * _extent(points):
+    if not len(points) or _extent(middle) <= FOLLOW_TRAVEL[0] * _extent(points):
         return (), np.zeros((0, 3)), False
-    return moving, points, _extent(middle) > LONG_WAY[1] * _extent(points)
+    return moving, points, _extent(middle) > FOLLOW_TRAVEL[1] * _extent(points)
 
 
 def _extent(points: Array) -> float:
@@ -66,7 +63,7 @@ def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
 
 
 def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
-    """Return world points (j, 3) around solids (indices), frames, free paths, springs, arrows and touching points.
+    """Return world points (j, 3) around solids (indices), frames (those of contacts too), free paths, springs and arrows.
 
     `meshes` : meshes of all solids; `times` : s, by default spread over the whole scene.
     """

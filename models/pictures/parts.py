@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.sources import Signal, Source, TouchSource
 from screwbond.models.pictures.style import AMBER, blend
 
+from bondgraph.errors import refusal
 from bondgraph.output.plot_style import INK, MUTED
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -27,13 +30,17 @@ Spans = tuple[tuple[float, float], ...]
 
 
 class Look(Enum):
-    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside show; OPAQUE hides them;
-    VEIL is translucent colour; WALL is opaque from its front and invisible from behind."""
+    """Rendering style of a solid: GLASS is clear where seen face on, so that frames and paths inside are visible; OPAQUE hides
+    them; VEIL is a translucent colour; WALL is opaque from its front and invisible from behind."""
 
     GLASS = 1
     OPAQUE = 2
     VEIL = 3
     WALL = 4
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise refusal("E110", f"there is no look {shown(value)}", *(f"Look.{look.name}" for look in cls), about="look", places=())
 
 
 @answer_old_names
@@ -46,7 +53,8 @@ class Solid:
     name : name of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
-    colour, ink : colours of the body and of contact paths on it; `lines`: colour of its mesh's lines; "": derived from `colour`.
+    colour, ink : colours of the body and of contact paths on it; `lines`: colour of its mesh's lines, by default derived from
+        `colour`.
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
     framed : True if a camera must see the whole body.
@@ -87,7 +95,7 @@ class Solid:
 
     @property
     def line_colour(self) -> str:
-        """Colour of its lines."""
+        """Colour of its mesh's lines."""
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:

@@ -58,7 +58,8 @@ def legend_keys(panel: Panel) -> Keys:
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
     """Write the panels of a result or scene one above the other, as png, svg or pdf; a short contact gets a second column.
 
-    Raises `ModelError` E160 without panels, E579 for anything but a result or a scene; `FileError` E415 for another extension.
+    Raises `ModelError` E160 without panels, E579 for anything but a result or a scene; `FileError` E414, E415; `ExtraError`
+    E416 without Matplotlib.
     """
     scene = as_scene(shown)
     scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))

@@ -27,7 +27,9 @@ _CURES = ("apt install libegl1 libgl1-mesa-dri", "apt install libosmesa6, with V
 
 _PAGE = 'page(result, "run.html"), which the browser draws'
 
-_CURE = f"{_NO_OPENGL}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
+_CURE = (
+    f"rendering fails, usually because an OpenGL library is missing: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
+)
 
 OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
 """Libraries with which VTK renders without a screen on Linux; any one of them suffices."""

@@ -73,7 +73,8 @@ class Scene:
     Attributes
     ----------
     title, name : heading, and name of the run.
-    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact.
+    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact or, without contacts, of
+        the smallest solid.
     view, up : unit vectors to the viewer and upward; None: automatic.
     slow_motion : spans that a movie slows down; if empty, short contacts.
     result : the run, if any: pages show its bond graph and quantities.
@@ -140,8 +141,8 @@ class Scene:
         return self.scale_for(max(self.unit, ARROW_SHARE * self._extent()))
 
     def scale_for(self, size: float) -> ForceScale:
-        """Return the scale of arrows for bodies of this size (m), for the largest force, or for `PEAK` times the largest lasting
-        force if an impact is larger."""
+        """Return the scale of arrows for bodies of this size (m) and the largest force, or `PEAK` times the largest lasting force
+        if this is smaller."""
         sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
         largest = max((float(size.max()) for size in sizes), default=0.0)
         lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
@@ -152,7 +153,7 @@ class Scene:
 
     @property
     def arrow_radius(self) -> float:
-        """Radius of the shafts of force arrows, m, which is that of frame axes, or more if the arrows are much longer."""
+        """Radius of the shafts of force arrows, m: `ARROW` times that of frame axes, or more for arrows much longer than axes."""
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
@@ -303,7 +304,8 @@ SPACING = 0.95
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
-    """Return the times (s) of a movie's frames: evenly spaced, unless slow spans get a `share` of all frames.
+    """Return the times (s) of a movie's frames: slow spans get a `share` of all frames if they are at most this share of the run;
+    otherwise all frames are evenly spaced.
 
     Slow spans are `slow_motion` of the scene, or else its contacts, each extended by half its length at both ends.
     """
@@ -321,8 +323,8 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
-    """Return a time (s) when forces are strong, ghosts are well apart, and paths do not yet overlap, or about a third of the run
-    without contacts."""
+    """Return a time (s) at which forces are strong, ghosts are well apart and paths do not yet overlap; without contacts, a time
+    about a third of the way through the run."""
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids

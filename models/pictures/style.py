@@ -118,8 +118,8 @@ def plot_file(
         if title:
             position = {} if layout else {"y": 1.0 - 0.12 / size[1], "va": "top"}
             heading = figure.suptitle(title, x=EDGE / size[0], ha="left", **position)
-            room, width = (size[0] - 2.0 * EDGE) * figure.dpi, heading.get_window_extent().width
-            heading.set_fontsize(TITLE * room / max(room, width))
+            available, width = (size[0] - 2.0 * EDGE) * figure.dpi, heading.get_window_extent().width
+            heading.set_fontsize(TITLE * available / max(available, width))
         yield figure
         with atomic_file(path) as part:
             figure.savefig(part, dpi=dpi)

@@ -121,7 +121,6 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
-    """Return functions that make graph.svg, with the nested graphs in `folded` as boxes, and equations.tex."""
     return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
 
 
@@ -267,8 +266,6 @@ def peak_memory() -> int | None:
         import resource
     except ImportError:
         return None
-    import sys
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
 

@@ -17,7 +17,7 @@ from screwbond.models.contacts import ContactWarning, UntrackedContact, attach_c
 from screwbond.models.contacts.graph import ContactGraph
 from screwbond.models.contacts.trajectory import Arrays, contact_intervals, contact_trajectory
 from screwbond.models.pictures import Scene, from_archive, movie, page, plots, poster, save_scene
-from screwbond.models.pictures.from_results.contacts import energies_of, happenings_of
+from screwbond.models.pictures.from_results.contacts import energies_of, event_marks_of
 from screwbond.models.pictures.probe import rendering_problem
 from screwbond.models.springs.point import attach_central_gravity, central_gravity
 from screwbond.models.studies.tasks import (
@@ -255,7 +255,7 @@ def contact_scene(run: ContactRun) -> Scene:
         names=run.bodies,
         energies=energies_of(result, [run.contact]),
         intervals=tuple(run.contact_intervals()),
-        event_marks=happenings_of(run.result),
+        event_marks=event_marks_of(run.result),
         result=result,
     )
 

@@ -21,7 +21,7 @@ from screws.surfaces.frames import Geometry, gauss_frame
 from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple
 
-_FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if name not in scalars.COMPARISONS}
+_FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if sympy and name not in scalars.COMPARISONS}
 """Names of this package's functions by SymPy's class."""
 
 

@@ -23,13 +23,11 @@ Taylor = tuple[Scalar, Scalar, Scalar]
 
 
 def taylor(profile: Profile, w: Scalar, p: Values) -> Taylor:
-    """Return the value and first two derivatives of profile(w, *p) with respect to w."""
     result = jet(profile(Jet(w, 1.0), *p))
     return result.value, result.du, result.duu
 
 
 def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
-    """Return the point c = rho n + sigma k, with the unit vector k along z."""
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 
@@ -162,7 +160,6 @@ def revolution(
 
 
 def _check_radius(radius: Profile, numbers: Values, name: str) -> None:
-    """Raise G101 for a radius that is not positive from pole to pole."""
     low, high = -1.0, 1.0
     while high - low > 1e-6:
         # The smallest of 41 radii, then of 41 near it, and so on.

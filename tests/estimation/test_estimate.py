@@ -168,6 +168,8 @@ def test_words_and_pictures():
     assert repr(found).startswith("Estimate(winding.resistance=")
     pytest.importorskip("matplotlib").use("Agg")
     assert len(found.plot()) == 2 and len(found.plot("rotor.flow")) == 1
+    with pytest.raises(KeyError, match=r'no channel "rotor\.speed"'):
+        found.plot("rotor.speed")
     with pytest.raises(KeyError, match="E318 no estimated number"):
         found["coil.inertia"]
 
@@ -233,7 +235,10 @@ def test_uncertainty_against_many_runs():
     whole = uncertainty(run, known)
     assert whole["rotor.flow"][2] > 0.0 and "+-" in repr(whole)
     pytest.importorskip("matplotlib").use("Agg")
-    assert len(found.plot("rotor.flow")[0].collections) >= 1
+    from matplotlib.collections import PolyCollection
+
+    for panels in (found.plot("rotor.flow", ("coil.p", "inertia.p")), found.plot()):
+        assert all(any(isinstance(each, PolyCollection) for each in panel.collections) for panel in panels)
 
 
 WRONG = [{"emf.ratio": 1.0}, {"winding.resistance": np.inf}, np.eye(2), {"winding.resistance": "much"}]

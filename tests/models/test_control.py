@@ -247,6 +247,11 @@ def test_gains_are_checked_at_all_times_with_their_bound() -> None:
         check_gains(fading_gain(1.0, 1.0, 2.0, to=-1.0), 5.0)
 
 
+def test_an_invalid_gain_is_a_problem_of_the_controller() -> None:
+    with pytest.raises(ModelError, match=r'problem in "control"\nE470 the gain is nan'):
+        joint_pid(*PD_WIRE, "y.dy", kp=float("nan"), kd=5.0)
+
+
 PD_WIRE = ("control", "goal", "y.y")
 REFUSED = {
     "kp too large": ("E476", lambda: pd_feedforward(*PD_WIRE, "y.dy", kp=26.0, kd=5.0)),

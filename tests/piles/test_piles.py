@@ -11,7 +11,7 @@ from screwbond.models import collisions, ground, prescribed_body, rigid_body
 from screwbond.models.joints import attach_joint, joint_graph
 from screwbond.models.springs import attach_between, point_spring
 
-from bondgraph import Graph
+from bondgraph import Graph, signals
 from bondgraph.errors import RunEndedWarning
 from screws.joints import revolute
 from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull
@@ -123,8 +123,8 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """Friction with mu = 0.5 holds the box up to the angle a = 26.57 degrees; beyond this angle, the box accelerates at g (sin a
-    - mu cos a)."""
+    """Friction with mu = 0.5 holds the box at angles a up to 26.57 degrees; beyond, the box accelerates at
+    g (sin a - mu cos a)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)
@@ -157,7 +157,7 @@ def test_housners_block():
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
 def test_touching_balls_of_newtons_cradle(count, after):
-    """For touching balls both Moreau's and Newton's laws conserve energy."""
+    """Each contact reverses its relative velocity, which conserves energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)
     assert [run[f"ball {k}.twist"][-1, 3] for k in range(count)] == pytest.approx(after, abs=1e-9)
@@ -204,6 +204,13 @@ def test_the_account_is_measured_and_closes():
     assert not np.array_equal(run.ledger.residual, np.zeros(len(run.t)))
     with_string = [tumbling(step, spring=True).ledger.relative_residual for step in (0.004, 0.0015)]
     assert 1e-6 < with_string[1] < 0.5 * with_string[0] < 0.05
+
+
+def test_other_states_need_rates_at_both_ends_of_a_step():
+    graphs = [graph_of(floor(), ball("ball", position=(0, 0, 1))) for _ in range(2)]
+    graphs[1].add(signals.square("wave", period=0.1), signals.integrator("area", "wave.y"))
+    runs = [free_body_stepper(graph).simulate(0.1, step=0.01) for graph in graphs]
+    assert [run.statistics.rates for run in runs] == [10, 20]
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
@@ -377,6 +384,7 @@ def test_too_few_sweeps_leave_a_doubt():
         0.5, step=0.005
     )
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
+    assert "a larger max_sweeps" in run.warnings[0].cures and "rtol" not in str(run.warnings[0])
     assert run.residual.max() > 10.0
 
 

@@ -135,6 +135,21 @@ def test_bonds_pass_no_other_element(drawn):
                 assert not np.any(np.all(np.abs(along - centre) < half, axis=1)), f"{bond.name} passes {name}"
 
 
+def test_bonds_pass_around_boxes_of_other_elements():
+    from examples.rolling_eggs import build
+
+    model = build()[0].freeze()
+    root = ElementTree.fromstring(diagram(model).svg)
+    lines = {name: np.concatenate(lines_of(group)[:1]) for name, group in groups(root, "bond").items()}
+    for path, group in groups(root, "box").items():
+        left, top, width, height = (float(group.find(f"{SVG}rect").get(key)) for key in ("x", "y", "width", "height"))
+        for bond in model.bonds:
+            if not any(end.element.startswith(f"{path}.") for end in bond.ends):
+                at = [a + s * (b - a) for a, b in itertools.pairwise(lines[bond.name]) for s in np.linspace(0.0, 1.0, 20)]
+                inside = (np.abs(np.array(at) - (left + width / 2, top + height / 2)) < (width / 2, height / 2)).all(axis=1)
+                assert not inside.any(), f"{bond.name} passes through {path}"
+
+
 def test_boxes_hold_their_own_elements_only():
     drawn = sketch(touching_bodies().freeze())
     where = automatic_centres(drawn)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bondgraph import J0, J1, C, Graph, R, Se
+from bondgraph import J0, J1, C, Graph, ModelError, R, Se
 
 ICON = "M0 .5 L.3 .5 Q.5 0 .7 .5 L1 .5 M.3 .8 L.7 .8 Z"
 
@@ -47,6 +47,12 @@ def test_it_can_be_unfolded() -> None:
     assert names(drawing) == {"u", "first.loop of r", "first.r", "first.out", "first.c", "second", "load"}
     assert sorted(shown(drawing.svg, "port")) == ["in", "out"]
     assert "first" not in names(chain().diagram(folded=())) and not shown(chain().diagram(folded=()).svg, "port")
+
+
+@pytest.mark.parametrize("icon", ["M.5.5", "M01", "M0 .5 L1.5"])
+def test_numbers_without_spaces_are_refused(icon: str) -> None:
+    with pytest.raises(ModelError, match=r"E183.*cannot be drawn"):
+        filter_of("part", icon)
 
 
 def test_a_graph_without_an_icon_shows_its_elements_and_no_ports() -> None:

@@ -283,8 +283,9 @@ def test_a_result_offers_only_kept_quantities(bumper):
         lambda: np.asarray(kept.integrals),
         lambda: kept.x.T,
     ):
-        with pytest.raises(RunError, match=r"(?s)E347.*not kept.*mass\.x.*keep="):
+        with pytest.raises(RunError, match=r"(?s)E347.*not kept.*mass\.x.*keep=") as caught:
             asked()
+        assert ("its name in keep=" in str(caught.value)) == ('"mass.v"' in str(caught.value))
     with pytest.raises(KeyError, match="mass"):
         kept["mass.y"]
     assert "mass.x" in kept._repr_html_() and "mass.v" not in kept._repr_html_()
@@ -309,6 +310,7 @@ def test_components_parameters_and_tables():
 def test_plots_and_pickles(bumper):
     kept = bumper(keep=["mass.x", "wall.mode"])
     assert len(kept.plot()) == 2
+    assert bumper(keep=np.array(["mass.x", "wall.mode"])).names() == kept.names()
     sent = pickle.loads(pickle.dumps(kept))  # noqa: S301 - our own
     np.testing.assert_array_equal(sent["mass.x"], kept["mass.x"])
     assert sent.ledger.summary() == kept.ledger.summary() and sent.final == kept.final and sent.events == kept.events

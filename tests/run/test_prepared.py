@@ -90,6 +90,14 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
         assert ends["usual"][k] == pytest.approx(np.trapezoid(run["spring.q"], run.t) / 2.0, rel=1e-12)
 
 
+def test_the_progress_bar_counts_finished_runs(monkeypatch):
+    shown: list[float] = []
+    monkeypatch.setattr(Progress, "show", lambda bar, done, note="": shown.append(done) if bar.total == 5 else None)
+    p, x = points(5)
+    prepare(oscillator(machine=False), 1.0, samples=0.1).run_many(p, x, [], KEEP)
+    assert shown == [1, 2, 3, 4, 5]
+
+
 def test_kept_values_do_not_depend_on_the_device():
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)

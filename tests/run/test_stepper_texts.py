@@ -129,20 +129,20 @@ METHODS_IN_MACHINE_CODE = [
     (rodas5p.RODAS5P, rodas5p.machine_code),
     (radau5.RADAU5, radau5.machine_code),
 ]
-CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "limited_by_stability": "ddd"}
+CONTROL = {"propose_step": "", "accept_or_reject": "d", "after_acceptance": "di", "limited_by_stability": "ddd"}
 """Functions that touch no array, with the kinds of the arguments after the table."""
 
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}
-    functions = [*(step_control.proposed, step_control.judged, step_control.after_acceptance), *method.exported]
+    functions = [*(step_control.propose_step, step_control.accept_or_reject, step_control.after_acceptance), *method.exported]
     for _ in range(300):
         for function in functions:
             table, types = random_table(method, random), [kinds[kind] for kind in CONTROL[function.__name__]]
             numbers = [10.0 ** random.uniform(-3.0, 3.0) if kind is ctypes.c_double else 1 for kind in types]
             numbers[:1] = [random.choice([*EXTREME, *numbers[:1]])] if numbers else []
-            own = [] if function is step_control.proposed else [method]
+            own = [] if function is step_control.propose_step else [method]
             before = table._integers.copy()
             with np.errstate(all="ignore"):
                 in_cpython = function(table.view(), *map(np.float64, numbers), *own)

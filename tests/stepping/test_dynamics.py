@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
-from bondgraph import Graph, simulate
+from bondgraph import J1, C, Graph, I, Se, Sf, simulate
+from bondgraph.signals import square
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
 from screws.surfaces import plane, sphere
 
@@ -158,3 +159,31 @@ def test_many_free_turns_keep_momentum_in_the_world() -> None:
     steps = stepper(graph, inertia="full").simulate(2.0, step=0.02)
     np.testing.assert_allclose(steps["body.twist"][-1], exact["body.twist"][-1], atol=1e-6)
     np.testing.assert_allclose(steps["body.pose"][-1], exact["body.pose"][-1], atol=1e-6)
+
+
+def test_steps_end_at_the_breaks_of_a_source() -> None:
+    """A search of all step times for each of 100,000 breaks would take hours."""
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.add(square("pull", period=1e-3, start=0.25))
+    graph.connect(Se("force", lambda y: y, signals=["pull.y"]), x).connect(x, I("mass", 1.0))
+    made = stepper(graph, inertia="full")
+    times = np.array(made._times(50.0, 1e-3 / 1.5, made.steps.compiled.parameters()))
+    breaks = 0.25 + 0.5e-3 * np.arange(99_500)
+    near = np.searchsorted(times, breaks)
+    assert np.minimum(np.abs(times[near] - breaks), np.abs(times[near - 1] - breaks)).max() < 1e-11
+    assert np.diff(times).min() == pytest.approx(1e-3 / 6.0)  # no break is listed next to an equal time
+
+
+def test_a_graph_without_inertia_moves_as_commanded() -> None:
+    graph, x = Graph("press"), J1("x", domain="translation")
+    graph.connect(Sf("command", 1.0), x).connect(x, C("spring", stiffness=2.0))
+    made = stepper(graph)
+    assert made.report().splitlines()[1] == "0 unknowns, of which springs, resistors and inertia determine 0:"
+    run = made.simulate(1.0, step=0.1, progress=False)
+    assert run.ok and run["spring.effort"][-1] == pytest.approx(2.0) and run.ledger.relative_residual < 1e-12
+    before, command = made.gradients(made.step(h=0.1))
+    np.testing.assert_allclose((before, command), ([[1.0]], [[0.1]]))
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=1.0, initial=1.0))
+    still = stepper(graph, inertia="full").simulate(1.0, step=0.1, progress=False)
+    assert (run.statistics.rates, still.statistics.rates) == (80, 40)  # without sources, only the bodies move in a step

@@ -81,6 +81,8 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E501", lambda: stepper(block(), reach=-1.0)),
     ("E501", lambda: stepper(block(), restitution=1.5)),
     ("E501", lambda: stepper(block(), restitution={"ceiling": 0.5})),
+    ("E501", lambda: stepper(block(), candidates=["block"])),  # type: ignore[arg-type]
+    ("E501", lambda: stepper(block()).step(h=0.1, t=1j)),  # type: ignore[arg-type]
     ("E501", lambda: stepper(block()).simulate(1.0, step=0.0)),
     ("E501", lambda: stepper(block()).simulate(-1.0, step=0.1)),
     ("E502", lambda: stepper(block(Se("control", lambda v: -v, signals=["along.flow"])))),
@@ -89,6 +91,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E502", lambda: stepper(warm(), inertia="full")),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
+    ("E503", lambda: planar_body("box", mass=0.0)),
     ("E150", lambda: planar_body("block", mass=1.0, place=(0.0, 1.0, 0.5))),
 ]
 
@@ -98,6 +101,23 @@ def test_refused(code: str, refused: Callable[[], object]) -> None:
     with pytest.raises(Exception) as found:
         refused()
     assert code in str(found.value)
+
+
+def test_a_single_contact_overlaps_alone() -> None:
+    graph, touch = Graph("walls"), planar_contact("touch", gap=0.05)
+    one, other = J1("one", domain="translation"), J1("other", domain="translation")
+    graph.connect(Sf("drive", -0.1), one).connect(Sf("rest", 0.0), other)
+    graph.connect(one, touch.port("normal")).connect(touch.port("normal"), other)
+    with pytest.warns(RunEndedWarning, match="E510"):
+        run = stepper(graph).simulate(1.0, step=0.1)
+    assert "its total overlap is 0.01 m" in str(run.failure) and "all of them" not in str(run.failure)
+
+
+def test_a_restitution_without_contacts_has_a_cure() -> None:
+    graph, x = Graph("cart"), J1("x", domain="translation")
+    graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=10.0))
+    with pytest.raises(ModelError, match=r"(?s)E501.*without restitution="):
+        stepper(graph, restitution={"ceiling": 0.5})
 
 
 def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:

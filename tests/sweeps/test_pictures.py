@@ -96,6 +96,21 @@ def test_arrays_are_a_curve_for_each_entry(compiled):
     (axes,) = runs.plot()
     assert texts(axes) == ["ends[0]", "ends[1]"]
     np.testing.assert_array_equal([line.get_ydata() for line in axes.lines], runs["ends"].T)
+    points = {"spring.stiffness": [20.0, 30.0, 40.0], "damper.resistance": [1.0, 2.0]}
+    (axes,) = sweep(compiled, points, 1.0, keep=keep, progress=False).plot("ends")
+    assert len(axes.lines) == 4 and len({str(line.get_color()) for line in axes.lines}) == 4
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_a_varied_array_is_no_axis_of_a_plot(drawn):
+    graph, velocity = Graph("plane"), J1("velocity", domain="translation", dimension=2)
+    graph.connect(velocity, I("mass", np.eye(2), dimension=2)).connect(
+        velocity, C("spring", stiffness=np.eye(2), initial=np.zeros(2), dimension=2)
+    )
+    points = {"spring.q": normal([1.0, 2.0], [0.1, 0.1])} if drawn else [{"spring.q": [1.0, k]} for k in (1.0, 2.0)]
+    keep = {"x": lambda result: result["spring.q"][-1, 0]}
+    (axes,) = sweep(graph, points, 1.0, keep=keep, runs=2 if drawn else None, progress=False).plot("x")
+    assert axes.get_ylabel() == "runs" and axes.patches
 
 
 def test_states_of_automata_are_words_at_the_axis():

@@ -66,8 +66,6 @@ class ImpactPart:
 
 
 class CollisionJumps:
-    """Jumps of D at the collisions of a run."""
-
     def __init__(self, kernels: RunKernels, collisions: Collisions):
         self._kernels, self._collisions = kernels, collisions
         self._history = GuardHistory(kernels.bound, kernels.bound.span)
@@ -75,7 +73,8 @@ class CollisionJumps:
         self._elements = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
-        """Return the parts of an event's collision, or no parts if it is not a single linear problem of impulses."""
+        """Return the parts of an event's collision; an empty list if the reset of its transition gives the state after it, or if
+        no single linear problem of impulses does."""
         collisions = self._collisions
         if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
@@ -94,14 +93,12 @@ class CollisionJumps:
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
-        """Return True if an event changes the states as the reset of its transition alone does, with or without its impulse."""
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
         return any(self._kernels.matches(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if the impulses of one bounce change flows at the contact of the other bounce."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
@@ -109,7 +106,7 @@ class CollisionJumps:
         return interact(table, *sides)
 
     def after_part(self, part: ImpactPart, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a part of a collision; raise E374 if this derivative does not exist."""
+        """Return D after a part of a collision; raise E374 if it does not exist."""
         kernels, impact = self._kernels, part.impact
         context = EventScales.of(kernels, event, D)
         refuse_separating(context, part.transitions, at, D, dt)

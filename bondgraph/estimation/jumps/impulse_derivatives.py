@@ -64,7 +64,7 @@ class _Call:
 
     @staticmethod
     def of(prepared: PreparedKernel, p: np.ndarray, values: Sequence[np.ndarray]) -> _Call:
-        """Bind a kernel to consecutive blocks of these shapes, with matrices stored by columns."""
+        """Bind a kernel to consecutive blocks of the shapes of `values`, with matrices stored by columns."""
         time, y, parameters, modes = arrays = [np.zeros(size) for size in prepared.kernel.sizes]
         parameters[:] = prepared.parameters(p)
         ends = np.cumsum([block.size for block in values])
@@ -91,7 +91,6 @@ class RunKernels:
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
         self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
-        """Kernels of `variational`, cached."""
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
         """Evaluate a kernel of an event at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""
@@ -134,12 +133,10 @@ add no energy; friction limit that counts as zero, relative to the impact's flow
 
 
 class DegeneracyKind(Enum):
-    """Kinds of degeneracy of an impact, each with its message about a contact."""
-
     PUSHES = '"{}" is at the boundary between contact and separation'
     STICKS = '"{}" is at the boundary between sticking and slipping'
     APPROACHES = '"{}" touches without approaching, so that a slight change decides whether it takes part'
-    GAINS = "the restitution is at the limit beyond which impulses would gain energy, or do not exist"
+    GAINS = "the restitution is at the limit beyond which the impact would gain energy, or impulses do not exist"
     DEPENDS = "contacts are redundant, so that the impulse of each is undetermined"
 
 
@@ -412,7 +409,7 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the error for contacts that close simultaneously only by chance, as a change `along` some numbers separates the
+    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers (k,) separates the
     times."""
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
@@ -434,7 +431,7 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
+    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s cannot be differentiated'
     why = "its impulses come from nonlinear storages or a sequence of collisions, not from a single linear problem"
     return RunError(
         Problem("E374", title, (why,), cures=("start values or parameters that separate the collisions", "differences of runs"))

@@ -111,8 +111,6 @@ def _largest(kernels: RunKernels, at: SensitivityState, transition: int, before:
 
 
 class AccumulationLimits:
-    """Limits of accumulating events (Zeno), from the times of the run's events."""
-
     def __init__(self, kernels: RunKernels):
         self._transitions = kernels.bound.program.transitions
         self._times: dict[int, list[tuple[float, np.ndarray]]] = {}
@@ -148,8 +146,6 @@ class _Step:
 
 
 class EventJumps:
-    """Jumps of the sensitivities S at the events of a run, in order."""
-
     def __init__(self, kernels: RunKernels):
         self._kernels, self._limits = kernels, AccumulationLimits(kernels)
         collisions = kernels.bound.program.collisions
@@ -171,7 +167,7 @@ class EventJumps:
             event_dt = self._limits.limit(event)
             if event_dt is None and number and alone:
                 event_dt = independent_event_time(kernels, at, D, dt, (begin, f), step.transition)
-            if event_dt is None and self._colliding is not None and self._acts(step, steps[:number]):
+            if event_dt is None and self._colliding is not None and self._interacts_with_earlier(step, steps[:number]):
                 self._colliding.refuse_before(event, begin, start, dt)
             if event_dt is not None:
                 self._refuse_order(step, steps[:number], event_dt, dt)
@@ -180,7 +176,7 @@ class EventJumps:
             D = self._after(step, at, D, dt)
             at.x, at.m = event.x_after, event.m_after
             D = kernels.solved(at, D, dt)
-        if self._colliding is not None and len(group) > 1 and self._acts(steps[-1], steps[:-1]):
+        if self._colliding is not None and len(group) > 1 and self._interacts_with_earlier(steps[-1], steps[:-1]):
             self._colliding.refuse_after(group[-1], at, D, dt)
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
@@ -188,11 +184,10 @@ class EventJumps:
         """Raise E374 for a sequence of interacting contacts whose order another parameter value would change."""
         tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
-        if off.any() and self._acts(step, earlier):
+        if off.any() and self._interacts_with_earlier(step, earlier):
             raise coincidence_refusal(self._kernels, step.event, step.transition, off)
 
-    def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Return True if a step is a collision that interacts with an earlier collision, except bounces of the same contact."""
+    def _interacts_with_earlier(self, step: _Step, earlier: Sequence[_Step]) -> bool:
         part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
             part.acts_on(other.part)
@@ -238,8 +233,6 @@ class EventJumps:
 
 
 class ClockJumps:
-    """Jumps of S at the clock ticks and time events of a run, in order."""
-
     def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}

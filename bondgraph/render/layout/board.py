@@ -28,8 +28,8 @@ REACH_X, REACH_Y = 0.46, 0.34
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4], dtype=float)
 """Offsets of cells to which a node may move; near offsets are also tried around the middle of its neighbours."""
 _ROUNDING, _DIGITS, _FAR = 6755399441055744.0, 1e9, 1e300
-"""Number 1.5 * 2^52, which rounds a smaller number to an integer when added to it; ten to the power of the decimals kept; a
-number beyond all cells."""
+"""Number 1.5 * 2^52, which rounds a smaller number to an integer when added and subtracted; ten to the power of the decimals of a
+cost; a number beyond all cells."""
 
 
 class BoardTable(Table):
@@ -114,7 +114,6 @@ class Board:
         return np.asarray(costs)
 
     def total_costs(self, trials: np.ndarray) -> np.ndarray:
-        """Return the total costs of many drawings (k, n, 2)."""
         return np.asarray(self.lower_bounds(trials) + self._of_trials(find_faults, trials)[:, 0])
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
@@ -125,10 +124,10 @@ class Board:
     def total_cost(self, cells: np.ndarray) -> float:
         return float(self.total_costs(cells[None])[0])
 
-    def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
+    def move(self, node: int, cells: np.ndarray, temperature: float, noise: Noise) -> None:
         """Move one node, in place, to the best free cell near it or the middle of its neighbours, or, at a high temperature,
         possibly to a worse cell."""
-        noise.skip(self._call(best_move, cells, node, heat, noise.ahead(5 * len(self._table.candidates))))
+        noise.skip(self._call(best_move, cells, node, temperature, noise.ahead(5 * len(self._table.candidates))))
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
@@ -160,7 +159,7 @@ def _functions() -> dict[str, Any]:
     }
 
 
-def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals) -> int:
+def best_move(b: BoardTable, cells: Reals, node: int, temperature: float, draws: Reals) -> int:
     """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
 
     Return the number of random numbers used: five for each free cell, none at the temperature zero.
@@ -179,9 +178,9 @@ def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals)
     best, least, used = -1, 0.0, 0
     for k in range(count):
         cost = node_cost(b, cells, node, b.candidates[2 * k], b.candidates[2 * k + 1])
-        if heat > 0.0:
+        if temperature > 0.0:
             total = draws[k] + draws[count + k] + draws[2 * count + k] + draws[3 * count + k] + draws[4 * count + k]
-            cost -= heat * (2.0 * (total - 2.5))
+            cost -= temperature * (2.0 * (total - 2.5))
             used = 5 * count
         cost = rounded(cost * _DIGITS)
         if best < 0 or cost < least:
@@ -194,7 +193,6 @@ def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals)
 
 @inline
 def rounded(x: float) -> float:
-    """Return the nearest integer, with ties to even."""
     return (x + _ROUNDING) - _ROUNDING
 
 
@@ -260,14 +258,11 @@ def holds_others(b: BoardTable, cells: Reals, g: int, left: float, right: float,
 
 
 def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store 1 for every valid drawing."""
     for k in range(count):
         results[k] = float(is_valid(b, trials[2 * b.nodes * k :]))
 
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
-    """Return 1 if every cell holds at most one node, every box only its own nodes, and boxes do not overlap unless one is
-    inside the other."""
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:
@@ -299,13 +294,12 @@ def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def find_faults(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store the costs of crossings and touches of every drawing."""
     for k in range(count):
         results[k] = faults(b, trials[2 * b.nodes * k :])
 
 
 def faults(b: BoardTable, cells: Reals) -> float:
-    """Return the cost of crossings and of edges that touch nodes, except inside blocks, where nothing changes."""
+    """Return the cost of crossings and of edges that touch nodes, except of edges inside blocks, which no move changes."""
     cost = 0.0
     for e in range(b.edges):
         b.p, b.q = b.tails[e], b.heads[e]
@@ -387,4 +381,3 @@ def touch(px: float, py: float, qx: float, qy: float, x: float, y: float) -> flo
 
 
 EXPORTED = (best_move, find_parts, find_faults, find_valid)
-"""Functions that the search calls."""

@@ -13,7 +13,7 @@ from bondgraph.render.sketch import Sketch
 
 @dataclass(frozen=True)
 class Prices:
-    """Edges of a sketch as arrays, and the costs of their faults: high for bonds, low for signals."""
+    """Edges of a sketch as arrays, and the weights of their costs; faults of bonds cost more than those of signals."""
 
     tails: np.ndarray
     heads: np.ndarray

@@ -1,4 +1,4 @@
-"""Grid: one cell for every node near its position, with boxes as rectangles of cells that never overlap."""
+"""Grid: one cell for every node near its position, with boxes as rectangles of cells, which overlap only if nested."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
         """Return cells of all nodes inside a box, from (0, 0)."""
         parts = [{i: (0, 0)} for i, node in enumerate(sketch.nodes) if node.group == path]
         parts += [fill(box.path) for box in children.get(path, [])]
-        wishes = [positions[list(part)].mean(axis=0) for part in parts]
+        targets = [positions[list(part)].mean(axis=0) for part in parts]
         sizes = [(max(x for x, _ in p.values()) + 1, max(y for _, y in p.values()) + 1) for p in parts]
-        corners = _place(np.array(wishes).reshape(-1, 2), sizes)
+        corners = _place(np.array(targets).reshape(-1, 2), sizes)
         return {
             node: (x + corner[0], y + corner[1])
             for part, corner in zip(parts, corners, strict=True)
@@ -68,17 +68,17 @@ def place_parts(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarr
     return [part + corner for part, corner in zip(parts, corners, strict=True)]
 
 
-def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return corners of rectangles of cells, as close to the desired centres as free cells allow; the minimum is (0, 0)."""
+def _place(targets: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return corners of rectangles of cells, with centres as close to the targets as free cells allow; the minimum is (0, 0)."""
     taken: set[tuple[int, int]] = set()
     corners = [(0, 0)] * len(sizes)
-    middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
+    middle = targets.mean(axis=0) if len(targets) else np.zeros(2)
     areas = [-width * height for width, height in sizes]
-    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(length(wishes[i] - middle)), 6), i))
+    order = sorted(range(len(sizes)), key=lambda i: (areas[i], round(float(length(targets[i] - middle)), 6), i))
     for i in order:
         width, height = sizes[i]
-        wish = wishes[i] - (np.array([width, height]) - 1) / 2
-        corners[i] = next(corner for corner in _around(wish) if not taken & _cells(corner, width, height))
+        target = targets[i] - (np.array([width, height]) - 1) / 2
+        corners[i] = next(corner for corner in _around(target) if not taken & _cells(corner, width, height))
         taken |= _cells(corners[i], width, height)
     left = min((x for x, _ in corners), default=0)
     top = min((y for _, y in corners), default=0)
@@ -89,13 +89,13 @@ def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, i
     return {(corner[0] + i, corner[1] + j) for i in range(width) for j in range(height)}
 
 
-def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield grid points around a desired point, ring by ring, endlessly."""
-    x0, y0 = round(float(wish[0])), round(float(wish[1]))
+def _around(target: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield grid points around a target, ring by ring, endlessly."""
+    x0, y0 = round(float(target[0])), round(float(target[1]))
     for ring in itertools.count():
         span = range(-ring, ring + 1)
         points = [(x0 + i, y0 + j) for i in span for j in span if max(abs(i), abs(j)) == ring]
-        yield from sorted(points, key=lambda p: (round((p[0] - wish[0]) ** 2 + (p[1] - wish[1]) ** 2, 6), p))
+        yield from sorted(points, key=lambda p: (round((p[0] - target[0]) ** 2 + (p[1] - target[1]) ** 2, 6), p))
 
 
 def without_gaps(cells: np.ndarray) -> np.ndarray:

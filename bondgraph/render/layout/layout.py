@@ -102,13 +102,13 @@ def rotate_upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarra
             )
             wide, high = np.ptp(turned, axis=0) + 0.5
             wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # approximately the logarithm of width over height
-            score = _level(turned[heads] - turned[tails]) + 0.8 * min(max(wideness, -1.0), 0.7)
+            score = _alignment_with_axes(turned[heads] - turned[tails]) + 0.8 * min(max(wideness, -1.0), 0.7)
             if score > best_score + 1e-9:
                 best, best_score = turned, score
     return best
 
 
-def _level(along: np.ndarray) -> float:
+def _alignment_with_axes(along: np.ndarray) -> float:
     """Return the mean cosine of four times the angles of directions (k, 2): 1 for horizontal or vertical, -1 for diagonal
     directions."""
     if not len(along):
@@ -171,7 +171,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps, of about 1 ms each, for this many nodes. Above about 150 nodes, no picture is legible."""
+    """Return the number of sweeps; a picture of more than about 150 nodes is illegible, and is not improved."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
@@ -198,7 +198,7 @@ def centres_from_positions(sketch: Sketch, positions: Mapping[str, tuple[float, 
     ]
     if problems:
         raise ModelError(sketch.name, problems)
-    positions = _of_boxes(sketch, positions)
+    positions = _box_positions(sketch, positions)
     where = automatic_centres(sketch) if len(positions) < len(names) else np.zeros((len(names), 2))
     fixed = [names[name] for name in positions]
     wished = np.array([positions[name] for name in positions], dtype=float).reshape(-1, 2)
@@ -208,7 +208,7 @@ def centres_from_positions(sketch: Sketch, positions: Mapping[str, tuple[float, 
     return _pushed_apart(sketch, where, set(fixed))
 
 
-def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+def _box_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
     drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():
@@ -236,10 +236,10 @@ def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndar
                 if i in fixed and j in fixed:
                     continue
                 apart = where[i] - where[j]
-                room = half[i] + half[j] - np.abs(apart)
-                if np.all(room > 1e-6):
-                    axis = int(np.argmin(room))
-                    push = np.copysign(room[axis], apart[axis] if apart[axis] != 0 else 1.0)
+                overlap = half[i] + half[j] - np.abs(apart)
+                if np.all(overlap > 1e-6):
+                    axis = int(np.argmin(overlap))
+                    push = np.copysign(overlap[axis], apart[axis] if apart[axis] != 0 else 1.0)
                     share = 1.0 if j in fixed else 0.0 if i in fixed else 0.5
                     where[i, axis] += share * push
                     where[j, axis] -= (1.0 - share) * push

@@ -36,8 +36,8 @@ class Route:
         result, before = [], corners[0]
         for i in range(1, last):
             steps = corners[[i - 1, i + 1]] - corners[i]
-            rooms = length(steps) * np.array([1.0 if i == 1 else 0.5, 1.0 if i == last - 1 else 0.5])
-            near = [corners[i] + _cut(step, min(self.reach, float(room))) for step, room in zip(steps, rooms, strict=True)]
+            limits = length(steps) * np.array([1.0 if i == 1 else 0.5, 1.0 if i == last - 1 else 0.5])
+            near = [corners[i] + _cut(step, min(self.reach, float(limit))) for step, limit in zip(steps, limits, strict=True)]
             if float(length(near[0] - before)) > 1e-6:
                 result.append((before, (before + near[0]) / 2, near[0]))
             result.append((near[0], corners[i], near[1]))
@@ -79,12 +79,10 @@ class Route:
 
     @cached_property
     def leaving(self) -> np.ndarray:
-        """Return the unit tangent at the start."""
         return self.direction(0.0)
 
     @cached_property
     def arriving(self) -> np.ndarray:
-        """Return the unit tangent at the end."""
         return self.direction(1.0)
 
     @cached_property
@@ -99,7 +97,6 @@ class Route:
 
     @cached_property
     def extent(self) -> tuple[float, float, float, float]:
-        """Return left, top, right and bottom."""
         (left, top), (right, bottom) = self.chords.min(axis=0).tolist(), self.chords.max(axis=0).tolist()
         return left, top, right, bottom
 

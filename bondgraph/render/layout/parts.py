@@ -3,7 +3,7 @@
 The canonical order depends only on the graph, so a drawing depends on neither the order in which a model was built nor its names,
 except for their widths. Colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968); then one of
 the nodes of the same colour gets its own colour, and the refinement continues (McKay, 1981). Names decide only between symmetric
-nodes, where the drawing is the same either way.
+nodes, where the drawing is the same either way, and among more than `MAX_TRIED` nodes of the same colour.
 """
 
 from __future__ import annotations
@@ -35,26 +35,25 @@ def canonical(sketch: Sketch) -> Sketch:
     ]
     sizes += [(float(len(box.title)), 0.0, 0.0, False) for box in sketch.boxes]
     names = [node.name for node in sketch.nodes] + [box.path for box in sketch.boxes]
-    order = canonical_order(links, (shapes, sizes), [_natural(name) for name in names])
+    order = canonical_order(links, (shapes, sizes), [_natural_sort_key(name) for name in names])
     new = {old: k for k, old in enumerate(old for old in order if old < count)}
     edges = [edge.renumbered(new) for edge in sketch.edges]
     boxes = [sketch.boxes[old - count] for old in order if old >= count]
     boxes = [replace(box, members=tuple(sorted(new[old] for old in box.members))) for box in boxes]
     return replace(
-        sketch, nodes=tuple(sketch.nodes[old] for old in new), edges=tuple(sorted(edges, key=_of_edge)), boxes=tuple(boxes)
+        sketch, nodes=tuple(sketch.nodes[old] for old in new), edges=tuple(sorted(edges, key=_edge_sort_key)), boxes=tuple(boxes)
     )
 
 
 def mark_of(edge: Edge) -> tuple[int, int]:
-    """Return the mark of an edge: a bond with its dimension, or a signal."""
     return (0, edge.bond.dimension) if edge.bond is not None else (1, 0)
 
 
-def _of_edge(edge: Edge) -> tuple[Any, ...]:
-    return edge.tail, edge.head, mark_of(edge), _natural(edge.bond.name if edge.bond is not None else "")
+def _edge_sort_key(edge: Edge) -> tuple[Any, ...]:
+    return edge.tail, edge.head, mark_of(edge), _natural_sort_key(edge.bond.name if edge.bond is not None else "")
 
 
-def _natural(name: str) -> list[tuple[str, int]]:
+def _natural_sort_key(name: str) -> list[tuple[str, int]]:
     """Return a sort key that compares numbers in names as numbers: "arm 2" before "arm 10"."""
     return [(letters, int(digits or -1)) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
 
@@ -103,7 +102,7 @@ def _ranks(values: Sequence[Hashable]) -> list[int]:
 
 
 def _certificate(colours: Sequence[int], links: Links) -> list[Any]:
-    """Return a certificate of a colouring, equal for colourings that a symmetry exchanges."""
+    """Return a value that is equal for colourings that a symmetry exchanges."""
     return [sorted(colours), sorted((colours[a], colours[b], mark) for a, b, mark in links)]
 
 

@@ -21,11 +21,11 @@ from bondgraph.render.sketch import Sketch, SketchNode
 
 GAP = 5.0
 """Gap between a node's text and the end of an edge, px."""
-ROOM = 4.0
+CLEARANCE = 4.0
 """Gap between a node's text and an edge of other nodes, px."""
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
-DETOUR_COST, BOX_COST = 0.3, 0.25
+DETOUR_COST, BOX_COST = 0.3, 1.0
 """Costs of each px of detour and of each px inside another box, px."""
 NODE_COST, NAME_COST = 150.0, 40.0
 """Costs of each point inside a node and of each point inside a name, px."""
@@ -36,7 +36,6 @@ CROSSING_COST, CROWDING_COST, CORNER_COST = 60.0, 120.0, 30.0
 @dataclass(frozen=True)
 class Obstacles:
     nodes: np.ndarray
-    """Nodes, (m,)."""
     low: np.ndarray
     """Left and top (m, 2) of the bodies of the nodes, including the gap around them."""
     high: np.ndarray
@@ -47,11 +46,10 @@ class Obstacles:
     frames: np.ndarray
     """Rectangles (b, 2, 2) of boxes that hold some but not all of these nodes: left and top, right and bottom."""
     around: tuple[frozenset[int], ...]
-    """Nodes in each box."""
 
 
 def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles:
-    half = np.array([(node.half_width + ROOM, node.half_height + ROOM) for node in sketch.nodes]).reshape(-1, 2)[among]
+    half = np.array([(node.half_width + CLEARANCE, node.half_height + CLEARANCE) for node in sketch.nodes]).reshape(-1, 2)[among]
     named = np.array([i for i in among.tolist() if sketch.nodes[i].below], dtype=int)
     below = np.array([(sketch.nodes[i].below / 2 + 2, sketch.nodes[i].half_height + 9) for i in named]).reshape(-1, 2)
     middle = where[named] + below * np.array([0.0, 1.0])
@@ -98,19 +96,19 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
     near = np.all((world.high > low) & (world.low < high), axis=1)
     near[own_nodes] = False
     cost = NODE_COST * int(within(points, world.low[near], world.high[near]).sum())
-    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + ROOM, world.high[own_nodes] - ROOM).sum())
+    cost += NODE_COST * int(within(points[2:-2], world.low[own_nodes] + CLEARANCE, world.high[own_nodes] - CLEARANCE).sum())
     others = (world.named_nodes != edge.tail) & (world.named_nodes != edge.head)
     cost += NAME_COST * int(within(points, world.names[others, 0], world.names[others, 1]).sum())
-    strange = foreign_boxes(world, edge.tail, edge.head)
+    foreign = foreign_boxes(world, edge.tail, edge.head)
     spacing = route.length / max(len(points) - 1, 1)
-    cost += BOX_COST * spacing * int(within(points, world.frames[strange, 0], world.frames[strange, 1]).any(axis=1).sum())
+    cost += BOX_COST * spacing * int(within(points, world.frames[foreign, 0], world.frames[foreign, 1]).any(axis=1).sum())
     cost += DETOUR_COST * max(route.length - float(length(route.end - route.start)), 0.0)
     cost += CORNER_COST * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
-    cost += _of_lines(route, index, sketch, lines)
+    cost += _line_cost(route, index, sketch, lines)
     return float(cost)
 
 
-def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
+def _line_cost(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -118,19 +116,19 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
     weights = weights if edge.bond is not None else 0.4 * weights + 0.1
     cost = 0.0
     for (other, line), weight in zip(lines, weights.tolist(), strict=True):
-        met = sketch.edges[other]
+        other_edge = sketch.edges[other]
         cost += CROSSING_COST * weight * _crossed(route, line)
-        if edge.tail in (met.tail, met.head):
+        if edge.tail in (other_edge.tail, other_edge.head):
             cost += (
                 CROWDING_COST
                 * weight
-                * direction_closeness(route.leaving, line.leaving if edge.tail == met.tail else -line.arriving)
+                * direction_closeness(route.leaving, line.leaving if edge.tail == other_edge.tail else -line.arriving)
             )
-        if edge.head in (met.tail, met.head):
+        if edge.head in (other_edge.tail, other_edge.head):
             cost += (
                 CROWDING_COST
                 * weight
-                * direction_closeness(-route.arriving, line.leaving if edge.head == met.tail else -line.arriving)
+                * direction_closeness(-route.arriving, line.leaving if edge.head == other_edge.tail else -line.arriving)
             )
     return cost
 
@@ -159,9 +157,9 @@ def _crossed(one: Route, other: Route) -> int:
 CORNER_RADIUS = 14.0
 """Reach of the rounded corners, px."""
 STREET_GAP = 9.0
-"""Distance from a node to the street beside it, px; streets are at least `STREET_GAP` - 2 apart."""
+"""Distance from a node to the street beside it, px; this street is omitted if another is nearer to it than `STREET_GAP` - 2."""
 LANE_WIDTH = 5.0
-"""Distance below which a line blocks a street, px."""
+"""Distance from a street below which points of a line count as in it, px."""
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 SHARED_POINT_COST = 30.0
@@ -202,9 +200,9 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
         left, top = low[:, 0, None, None], low[:, 1, None, None]
         right, bottom = high[:, 0, None, None], high[:, 1, None, None]
         x, y = xs[None, :, None], ys[None, None, :]
-        level = (x[:, :-1] < right) & (x[:, 1:] > left) & (y > top) & (y < bottom)
-        plumb = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
-        return level, plumb
+        horizontal = (x[:, :-1] < right) & (x[:, 1:] > left) & (y > top) & (y < bottom)
+        vertical = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
+        return horizontal, vertical
 
     names = sections(world.names[:, 0], world.names[:, 1])
     return RoutingGrid(
@@ -240,27 +238,27 @@ def _costs(
 ) -> tuple[list[list[float]], list[list[float]]]:
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
-    strange = foreign_boxes(world, edge.tail, edge.head)
+    foreign = foreign_boxes(world, edge.tail, edge.head)
     spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
-    met = _met(sketch, grid, lines)
+    occupancy = _occupancy(sketch, grid, lines)
     share = 1.0 if edge.bond is not None else 0.4
     costs = []
     for kind in (0, 1):
-        foreign_here = grid.in_frames[kind][strange].any(axis=0)
-        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * met[kind]
+        foreign_here = grid.in_frames[kind][foreign].any(axis=0)
+        cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * occupancy[kind]
         cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
         blocked = grid.in_nodes[kind][~own_nodes].any(axis=0) | grid.in_nodes[kind][own_nodes].any(axis=0)
         costs.append(np.where(blocked, np.inf, cost).tolist())
     return costs[0], costs[1]
 
 
-def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
+def _occupancy(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
     """Return how many points of the drawn lines lie on each horizontal and vertical section, weighted by kind of line."""
-    level, plumb = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
+    horizontal, vertical = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
     for other, line in lines:
         weight = 1.0 if sketch.edges[other].bond is not None else 0.4
         points = line.points
-        for kind, (counts, along, across) in enumerate(((level, grid.xs, grid.ys), (plumb, grid.ys, grid.xs))):
+        for kind, (counts, along, across) in enumerate(((horizontal, grid.xs, grid.ys), (vertical, grid.ys, grid.xs))):
             here, there = points[:, kind], points[:, 1 - kind]
             section = np.searchsorted(along, here) - 1
             for side in (0, 1):
@@ -269,7 +267,7 @@ def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) 
                 good &= np.abs(across[np.clip(street, 0, len(across) - 1)] - there) < LANE_WIDTH
                 pair = (section[good], street[good]) if kind == 0 else (street[good], section[good])
                 np.add.at(counts, pair, weight)
-    return level, plumb
+    return horizontal, vertical
 
 
 Ends = dict[tuple[int, int], tuple[float, float, float]]
@@ -301,8 +299,8 @@ def _ends(
     ]
     ends: Ends = {}
     for k in np.flatnonzero(free).tolist():
-        way = start[k] + shares * (points[k] - start[k])
-        if within(way, world.low[others], world.high[others]).any():
+        approach = start[k] + shares * (points[k] - start[k])
+        if within(approach, world.low[others], world.high[others]).any():
             continue
         along = points[k] - centre
         along = along / max(float(length(along)), 1e-9)
@@ -315,14 +313,14 @@ def _ends(
     return ends
 
 
-def _turn(cosine: float) -> float:
+def _turn_cost(cosine: float) -> float:
     return 0.0 if cosine > 0.999 else CORNER_COST if cosine > 0.5 else CORNER_COST + 10.0 if cosine > -0.1 else np.inf
 
 
 def _shortest(
     grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
 ) -> list[tuple[int, int]] | None:
-    level, plumb = costs
+    horizontal, vertical = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
     goal_x, goal_y = float(goal[0]), float(goal[1])
 
@@ -340,28 +338,28 @@ def _shortest(
             heapq.heappush(queue, (cost + ahead(state[0], state[1]), cost, state))
 
     for (i, j), (cost, x, y) in sorted(away.items()):
-        for way, (dx, dy) in enumerate(_MOVES):
-            if (turn := _turn(x * dx + y * dy)) < np.inf:
-                reach(cost + turn, (i, j, way), None)
+        for heading, (dx, dy) in enumerate(_MOVES):
+            if (turn := _turn_cost(x * dx + y * dy)) < np.inf:
+                reach(cost + turn, (i, j, heading), None)
     best, last = np.inf, None
     while queue and queue[0][0] < best:
         _, cost, state = heapq.heappop(queue)
         if cost > least[state]:
             continue
-        i, j, way = state
-        dx, dy = _MOVES[way]
+        i, j, heading = state
+        dx, dy = _MOVES[heading]
         if (i, j) in back:
             end_cost, x, y = back[i, j]
-            total = cost + end_cost + _turn(-(x * dx + y * dy))
+            total = cost + end_cost + _turn_cost(-(x * dx + y * dy))
             if total < best - 1e-9:
                 best, last = total, state
         k, m = i + dx, j + dy
         if 0 <= k < len(xs) and 0 <= m < len(ys):
-            section = level[min(i, k)][j] if dx else plumb[i][min(j, m)]
+            section = horizontal[min(i, k)][j] if dx else vertical[i][min(j, m)]
             if section < np.inf:
-                reach(cost + section, (k, m, way), state)
+                reach(cost + section, (k, m, heading), state)
         for turned in range(4):
-            if turned // 2 != way // 2:
+            if turned // 2 != heading // 2:
                 reach(cost + CORNER_COST + 10.0, (i, j, turned), state)
     if last is None:
         return None
@@ -379,12 +377,12 @@ def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
     route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
-            edges = _inside(sketch, part)
+            edges = _edges_inside(sketch, part)
             if like is None:
                 _add_routes(sketch, where, edges, route_of, part)
                 continue
             mirror, shift = like
-            for edge, original in zip(edges, _inside(sketch, copies.members[0]), strict=True):
+            for edge, original in zip(edges, _edges_inside(sketch, copies.members[0]), strict=True):
                 route_of.setdefault(edge, Route(route_of[original].corners * mirror + shift, route_of[original].reach))
     _add_routes(sketch, where, range(len(sketch.edges)), route_of, np.array(range(len(sketch.nodes)), dtype=int))
     return tuple(route_of[i] for i in range(len(sketch.edges)))
@@ -403,7 +401,7 @@ def _mirrored(sketch: Sketch, where: np.ndarray, copies: Copies) -> list[tuple[n
     return result
 
 
-def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
+def _edges_inside(sketch: Sketch, part: np.ndarray) -> list[int]:
     """Return the edges between nodes of a part, in an order common to its copies."""
     index_of = {int(node): k for k, node in enumerate(part)}
     edges = [
@@ -425,7 +423,7 @@ def _add_routes(
     for edge in (sketch.edges[i] for i in drawn):
         pairs[frozenset((edge.tail, edge.head))] = pairs.get(frozenset((edge.tail, edge.head)), 0) + 1
     for bonds in (True, False):
-        barred = []
+        obstructed = []
         for index in (i for i in edges if i not in route_of and (sketch.edges[i].bond is not None) == bonds):
             edge = sketch.edges[index]
             ends = frozenset((edge.tail, edge.head))
@@ -433,11 +431,11 @@ def _add_routes(
             pairs[ends] = used + 1
             best, cost = _direct(sketch, where, index, used, world, [(i, route_of[i]) for i in drawn])
             if cost > MAX_DIRECT_COST:
-                barred.append((index, used))
+                obstructed.append((index, used))
             else:
                 route_of[index] = best
                 drawn.append(index)
-        for index, used in track(barred, "draw lines around nodes"):
+        for index, used in track(obstructed, "draw lines around nodes"):
             lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > MAX_DIRECT_COST:
@@ -454,7 +452,7 @@ MAX_BULGE = 34.0
 MAX_DIRECT_COST = 110.0
 """Cost of a direct line above which a detour is tried, px."""
 BULGE_COST = 45.0
-"""Cost of each additional bulge that is tried, px."""
+"""Cost of a bulge for each bulge that is tried before it, px."""
 
 
 def _direct(

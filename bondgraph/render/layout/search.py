@@ -1,7 +1,7 @@
 """Search on the grid for cells with short, horizontal or vertical edges without crossings.
 
-Simulated annealing with a fixed seed moves single nodes, then a greedy finish also exchanges nodes and moves, mirrors and turns
-branches and boxes. Every step keeps boxes apart.
+Simulated annealing with fixed seeds moves single nodes and whole blocks; a greedy finish also exchanges nodes, and moves, mirrors
+and turns branches and boxes. No step lets separate boxes overlap.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_CACHED = 2000
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Return better cells for a graph, with blocks unchanged inside or mirrored; results are cached."""
+    """Return better cells for a graph, in which blocks stay unchanged inside or are mirrored; results are cached."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]
@@ -60,25 +60,26 @@ def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copie
     noise = Noise(seed)
     cells, free = cells.copy(), _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
-    for heat in geometric(2.0, 0.12, sweeps):
+    for temperature in geometric(2.0, 0.12, sweeps):
         for node in noise.order(len(cells)):
             if free[node]:
-                board.move(node, cells, heat, noise)
+                board.move(node, cells, temperature, noise)
         for k in noise.order(len(block_members)):
-            cells = _block_moved(block_members[k], cells, board, heat, noise)
+            cells = _block_moved(block_members[k], cells, board, temperature, noise)
     return cells
 
 
-MAX_TRIALS, BLOCK_HEAT = 10, 2.0
-"""Number of positions of a block that are examined, lowest bounds first; temperature of a block relative to that of a node."""
+MAX_TRIALS, BLOCK_TEMPERATURE = 10, 2.0
+"""Maximum number of new positions of a block that are examined, lowest bounds first; temperature of a block relative to that of a
+node."""
 
 
-def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
+def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, temperature: float, noise: Noise) -> np.ndarray:
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
     good = np.concatenate([[0], near[board.are_valid(trials[near])][:MAX_TRIALS]])
-    costs = board.total_costs(trials[good]) - BLOCK_HEAT * heat * noise.spread(len(good))
+    costs = board.total_costs(trials[good]) - BLOCK_TEMPERATURE * temperature * noise.spread(len(good))
     return trials[good[int(np.argmin(costs.round(9)))]].copy()
 
 
@@ -136,19 +137,19 @@ def _finish(
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
 
-    def torn(inside: np.ndarray) -> bool:
+    def divides_a_block(inside: np.ndarray) -> bool:
         return any(0 < np.isin(members, inside).sum() < len(members) for members in block_members)
 
     steps: list[Steps] = [
         *(
             partial(_branch_moved, root, joint, branch, not free[branch].all())
             for root, joint, branch in branches(price, len(cells))
-            if not torn(branch)
+            if not divides_a_block(branch)
         ),
         *(
             partial(_box_moved, inside, _STEPS, not free[inside].all())
             for inside in (*boxes.members, np.arange(len(cells)))
-            if not torn(inside)
+            if not divides_a_block(inside)
         ),
         *(partial(_box_moved, members, _WIDE, True) for members in block_members),
         *(partial(_copies_exchanged, block) for block in blocks),

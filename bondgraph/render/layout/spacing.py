@@ -10,7 +10,7 @@ from bondgraph.render.layout.parts import Copies, tied_steps
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
-"""Minimum visible length of a bond, px."""
+"""Minimum visible length of a horizontal bond, px; a vertical bond may be 6 px shorter."""
 NAME_GAP = 13.0
 """Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
@@ -22,7 +22,7 @@ Sides = np.ndarray
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
     """Return the space that each node needs: a name is below its junction or, where a bond leaves downwards, beside the junction
     on the freer side."""
-    room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
+    space = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:
             continue
@@ -31,8 +31,8 @@ def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
         if any(x == 0 and y > 0 for x, y in steps):
             right = any(x > 0 and y > 0 for x, y in steps)
             left = any(x < 0 and y > 0 for x, y in steps)
-            room[i, 0 if right and not left else 1] = node.below + NAME_GAP
-    return room
+            space[i, 0 if right and not left else 1] = node.below + NAME_GAP
+    return space
 
 
 def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) -> np.ndarray:
@@ -41,7 +41,7 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
     joined = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     chains = [sketch.chain(i) for i in range(count)]
     spans = {box.path: (cells[list(box.members)].min(axis=0), cells[list(box.members)].max(axis=0)) for box in sketch.boxes}
-    room = sides(sketch, cells)
+    space = sides(sketch, cells)
     needs: tuple[list[tuple[int, int, float]], list[tuple[int, int, float]]] = ([], [])
     for i in range(count):
         for j in range(count):
@@ -51,21 +51,21 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
             low_j, high_j = spans[walls_j[0]] if walls_j else (cells[j], cells[j])
             bonded = frozenset((i, j)) in joined
             walls = len(walls_i) + len(walls_j)
-            level = bool(low_i[1] <= high_j[1] and low_j[1] <= high_i[1])
-            plumb = bool(low_i[0] <= high_j[0] and low_j[0] <= high_i[0])
-            if level and high_i[0] < low_j[0]:
-                needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, room)))
-            elif high_i[1] < low_j[1] and (plumb or (walls and not level)):
+            same_rows = bool(low_i[1] <= high_j[1] and low_j[1] <= high_i[1])
+            same_columns = bool(low_i[0] <= high_j[0] and low_j[0] <= high_i[0])
+            if same_rows and high_i[0] < low_j[0]:
+                needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, space)))
+            elif high_i[1] < low_j[1] and (same_columns or (walls and not same_rows)):
                 needs[1].append((cells[i, 1], cells[j, 1], _down(sketch, i, j, bonded, len(walls_i), len(walls_j))))
     ties = [tied_steps(cells, copies, axis) for axis in (0, 1)]
     return np.stack([_columns(cells[:, axis], needs[axis], least, ties[axis]) for axis, least in ((0, 62.0), (1, 64.0))], axis=1)
 
 
-def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, room: Sides) -> float:
+def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, space: Sides) -> float:
     a, b = sketch.nodes[i], sketch.nodes[j]
     bodies = a.half_width + b.half_width + max(BOND_LENGTH if bonded else 26.0, PAD * walls + (34.0 if bonded else 18.0))
     beneath = not walls and min(a.below, b.below) == 0.0 and max(a.half_height, b.half_height) < 14.0
-    return bodies if beneath else max(bodies, room[i, 1] + room[j, 0] + PAD * walls + 10.0)
+    return bodies if beneath else max(bodies, space[i, 1] + space[j, 0] + PAD * walls + 10.0)
 
 
 def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_below: int) -> float:
@@ -101,15 +101,15 @@ def _columns(
 def frame(sketch: Sketch, box: Box, where: np.ndarray) -> tuple[float, float, float, float]:
     """Return the left, top, right and bottom edges of a box in px."""
     depth = box.path.count(".")
-    room = sides(sketch, where.round(1))
+    space = sides(sketch, where.round(1))
     edges = []
     for i in box.members:
         node, walls = sketch.nodes[i], sketch.nodes[i].group.count(".") - depth + 1
         edges.append(
             (
-                where[i, 0] - room[i, 0] - PAD * walls,
+                where[i, 0] - space[i, 0] - PAD * walls,
                 where[i, 1] - node.half_height - (PAD + TITLE) * walls + 6.0,
-                where[i, 0] + room[i, 1] + PAD * walls,
+                where[i, 0] + space[i, 1] + PAD * walls,
                 where[i, 1] + node.half_height + (17.0 if node.below else 0.0) + PAD * walls - 2.0,
             )
         )
@@ -124,13 +124,13 @@ Extent = tuple[float, float, float, float]
 
 def extent(sketch: Sketch, where: np.ndarray) -> Extent:
     """Return the rectangle around nodes, their names and boxes."""
-    room = sides(sketch, where.round(1))
-    rooms = [frame(sketch, box, where) for box in sketch.boxes]
-    rooms += [
+    space = sides(sketch, where.round(1))
+    rectangles = [frame(sketch, box, where) for box in sketch.boxes]
+    rectangles += [
         (x - left, y - node.half_height, x + right, y + node.half_height + (17.0 if node.below else 0.0))
-        for node, (x, y), (left, right) in zip(sketch.nodes, where.tolist(), room.tolist(), strict=True)
+        for node, (x, y), (left, right) in zip(sketch.nodes, where.tolist(), space.tolist(), strict=True)
     ]
-    left, top, right, bottom = np.array(rooms).T
+    left, top, right, bottom = np.array(rectangles).T
     return float(left.min()), float(top.min()), float(right.max()), float(bottom.max())
 
 

@@ -47,7 +47,6 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
         **{f"{sign}Int{bits}": _integer(bits, not sign) for sign in ("", "U") for bits in (8, 16, 32, 64)},
     },
 }
-"""Types of variables by version of FMI."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,6 @@ class VariableGroup:
 
 
 class LibraryVariables(Protocol):
-    """Variables of a library that a block uses, in groups."""
-
     @property
     def version(self) -> int: ...
 

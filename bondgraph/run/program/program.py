@@ -161,17 +161,17 @@ class Program:
 
     @property
     def jacobian(self) -> Kernel | None:
-        """Nonzeros of d rates / d x in compressed column order; None if no rate depends on a state."""
+        """Nonzeros of d rates / d x in compressed column order; None without derivatives, or if no rate depends on a state."""
         return self._derivatives[0]
 
     @property
     def jacobian_pattern(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Compressed column order (indptr (n + 1,), indices (nonzeros,)) of the Jacobian."""
+        """Compressed column order (indptr (n + 1,), indices (nonzeros,)) of the Jacobian; None without derivatives."""
         return self._derivatives[1]
 
     @property
     def jacobian_entries(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns (nonzeros,) of the Jacobian's entries; empty if no rate depends on a state."""
+        """Rows and columns (nonzeros,) of the Jacobian's entries; empty without a Jacobian."""
         if self.jacobian is None or self.jacobian_pattern is None:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         indptr, indices = (np.asarray(part, dtype=np.int64) for part in self.jacobian_pattern)
@@ -213,7 +213,7 @@ class Program:
 
     @cached_property
     def is_machine_code(self) -> bool:
-        """True if everything that runs inside an integrator is machine code."""
+        """True if all `kernels` are machine code, and the derivatives for error control are evaluated in machine code."""
         if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
         couple = self.jacobian_couplings[0]

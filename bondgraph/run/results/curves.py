@@ -20,8 +20,7 @@ class Plottable(Protocol):
     def program(self) -> Program: ...
 
     @property
-    def t(self) -> np.ndarray:
-        """Sample times (k,), s."""
+    def t(self) -> np.ndarray: ...
 
     @property
     def events(self) -> Events: ...
@@ -33,12 +32,16 @@ class Plottable(Protocol):
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
     """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
-    chosen = [_names(result.program.name, several) for several in names or _states(result)]
+    chosen = names_by_panel(result, names)
     with panels(len(chosen), axes, "quantities", result.program.name) as panel_axes:
         for several, each in zip(chosen, panel_axes, strict=True):
             _panel(result, several, each, with_modes=each is panel_axes[0])
         panel_axes[-1].set_xlabel("time (s)")
     return panel_axes
+
+
+def names_by_panel(result: Plottable, names: Sequence[str | Sequence[str]]) -> list[tuple[str, ...]]:
+    return [_names(result.program.name, several) for several in names or _states(result)]
 
 
 def _names(model: str, several: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bondgraph.errors import ByName
 from bondgraph.output.cells import cell, collapsible, line, table
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
@@ -15,7 +16,7 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
 from screws.calls import explain_methods
 
-_AT_ONCE = 2**17
+_MAX_CHUNK_VALUES = 2**17
 
 
 @short_repr
@@ -114,13 +115,9 @@ class Ledger:
         """Return the account at the end of the run."""
         names = ("stored", "supplied", "dissipated", "injected", "lost")
         last = {name: float(getattr(self, name)[-1]) for name in names}
-        return {
-            "stored at start": float(self.stored[0]),
-            **last,
-            "residual": float(self.residual[-1]),
-            "in play": self.in_play,
-            "relative residual": self.relative_residual,
-        }
+        start = {"stored at start": float(self.stored[0])}
+        end = {"residual": float(self.residual[-1]), "in play": self.in_play, "relative residual": self.relative_residual}
+        return ByName(start | last | end)
 
     def __str__(self) -> str:
         return "\n".join(f"{name:>18} {value: .9e}" for name, value in self.summary().items())
@@ -187,8 +184,8 @@ def account(
         residual, play = balance["residual"], most(balance["in play"], columns)
         largest = float(np.max(np.abs(residual), initial=0.0))
         islands.append(IslandBalance(island.domains, island.unit, members(names, program, columns), residual, play, largest))
-    domains = LazyTable(lambda: _by_domain(program, energies, integrals, start))
-    return Ledger(t, in_play=in_play, elements=courses, islands=tuple(islands), unit=balances.unit, domains=domains, **total)
+    elements, domains = ByName(courses), LazyTable(lambda: _by_domain(program, energies, integrals, start))
+    return Ledger(t, in_play=in_play, elements=elements, islands=tuple(islands), unit=balances.unit, domains=domains, **total)
 
 
 def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, start: np.ndarray) -> dict[str, DomainBalance]:
@@ -216,7 +213,6 @@ def relative(residual: float, in_play: float) -> float:
 
 
 def element_names(program: Program, storages: int, powers: int) -> list[str]:
-    """Return a unique name for each storage, then for each power."""
     names = list(program.energy_names) or [f"storage {i}" for i in range(storages)]
     taken = set(names)
     for i, name in enumerate(list(program.power_names) or [f"power {i}" for i in range(powers)]):
@@ -237,7 +233,7 @@ def totals_of(
 ) -> dict[str, np.ndarray]:
     """Return the totals of a balance by name, and the energy scale at each sample as "in play", (k,) each. `lost` (k,) is the
     energy that this balance has lost at events before each sample; the other arguments are those of `account`."""
-    by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
+    by_role = {role: _row_sums(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
     passed_on = by_role.pop("converted") - by_role.pop("received")
@@ -255,10 +251,10 @@ def events_before(since: np.ndarray, events: np.ndarray, at_start: bool) -> np.n
     return counts
 
 
-def _in_order(terms: np.ndarray) -> np.ndarray:
+def _row_sums(terms: np.ndarray) -> np.ndarray:
     """Return the sum of each row of terms (rows, k), added from left to right, because NumPy's order depends on its version and
     the processor."""
-    total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
+    total, step = np.zeros(len(terms)), max(1, _MAX_CHUNK_VALUES // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)
         total[part] += np.add.accumulate(terms[part], axis=1)[:, -1]

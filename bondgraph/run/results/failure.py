@@ -179,7 +179,8 @@ def _are_shrinking(times: np.ndarray) -> bool:
 
 
 def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: float) -> str:
-    """Return the name of the first state whose rate is no longer finite at or soon after (t, x); "" if there is none."""
+    """Return the name of the first state whose rate is not finite at (t, x) or up to `span` s later along the rates; "" if there
+    is none."""
     with np.errstate(all="ignore"):
         start = bound.rates(t, x, m)
         if np.all(np.isfinite(start)):
@@ -206,7 +207,7 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
-    """Return the name of the state that changes fastest relative to its `size` (n,), its largest magnitude so far."""
+    """Return the name of the state that changes fastest relative to the sizes of the states, `size` (n,)."""
     with np.errstate(all="ignore"):
         speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

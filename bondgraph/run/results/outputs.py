@@ -36,7 +36,7 @@ def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Ke
 class Outputs:
     """Outputs of a program at samples t (k,), x (k, n), m (k, modes) and parameters p (parameters,).
 
-    If there are many values, requested outputs get their own kernel, and other outputs are neither computed nor kept.
+    If there are many values, only requested outputs are computed, for up to `MAX_REQUESTS` requests.
     """
 
     def __init__(self, program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.errors import refusal, unknown_name
+from bondgraph.model.arguments import names_of
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import labels_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from bondgraph.render.diagram import Diagram
 
 MACHINE_CODE = "machine code"
-"""`Statistics.solver` of a run with a compiled integrator."""
 
 
 @answer_old_names
@@ -45,14 +45,15 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
+    solver : "machine code" for a compiled integrator.
+    method : name of the method, "dop853", or of all methods in order of use, "dop853, rodas5p".
     steps, rejected : numbers of accepted and of rejected steps.
     rates, jacobians, guards : numbers of evaluations.
-    events : number of transitions.
-    events_in_python : number of event instants that Python handled.
+    events : number of events.
+    events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     ticks : number of clock ticks.
     quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
-    wall_time : duration of the whole call, s.
+    wall_time : duration of the whole run, with its preparation and checks, s.
     integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
@@ -76,9 +77,9 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "quadratic_programs")
+        names = {each.name for each in fields(self)} - {"solver", "method", "local_rtol"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
-        sums = {name: getattr(self, name) + getattr(other, name) for name in (*counts, "events_in_python", "integration_time")}
         return replace(self, method=", ".join(methods), **sums)
 
     @property
@@ -168,7 +169,7 @@ class Result:
         return name in self.program.layout
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all quantities."""
+        """Return the names of all quantities except variables inside elements."""
         return self.program.layout.names()
 
     @property
@@ -205,7 +206,6 @@ class Result:
 
     @cached_property
     def _sides(self) -> tuple[tuple[np.ndarray, np.ndarray, Outputs], ...]:
-        """States, modes and outputs just before and just after every event."""
         t, sides = self.events.times, zip(self.events.x, self.events.m, strict=True)
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
@@ -252,7 +252,8 @@ class Result:
         axes (panels,).
 
         Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
-        an automaton is not in its initial mode. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+        an automaton is not in its mode at the first sample. No window is opened; `axes[0].figure.savefig("run.png")` writes a
+        file.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class Result:
         import xarray
 
         layout = self.program.layout
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         variables: dict[str, Any] = {}
         for name in names:
@@ -305,7 +306,7 @@ class Result:
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         for name in names:
             slot = layout[name]

@@ -33,8 +33,8 @@ class RunSamples(Sampled, Protocol):
 
 
 def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, str]]:
-    """Return the effort and flow of each bond, by its name, at a time (s), as strings from `value_text`; raise E582 for a time
-    outside the run."""
+    """Return the effort and flow of each bond with kept values, by its name, at a time (s), as strings from `value_text`; raise
+    E582 for a time outside the run."""
     check_instant(samples, at)
     return {
         bond.name: (value_text(samples, bond.effort, bond.effort_unit, at), value_text(samples, bond.flow, bond.flow_unit, at))

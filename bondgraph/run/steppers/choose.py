@@ -38,7 +38,6 @@ def choose(program: Program, settings: Settings) -> Selection:
 
 
 def _lacks_series(program: Program, steps: Tolerances) -> str:
-    """Return the reason why recurrences cannot give a Taylor series of the solution; "" if they can."""
     if program.loops:
         return f"Newton iteration solves the algebraic loop of {', '.join(program.loops[0].elements)}"
     if program.delays:
@@ -53,8 +52,6 @@ def _lacks_series(program: Program, steps: Tolerances) -> str:
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:
-    """Return the method for the rest of a run after stiffness is detected: a stiff method or, for a program without a Jacobian,
-    the same method."""
     return Selection(choice.entry if program.jacobian_pattern is None else STIFF)
 
 
@@ -63,12 +60,10 @@ def tolerances(settings: Settings, entry: MethodEntry) -> Tolerances:
 
 
 def event_handler(bound: Bound, settings: Settings) -> EventHandler | None:
-    """Return the event handler of a run; None for a program with neither transitions nor loops."""
     return EventHandler(bound, settings) if bound.program.transitions or bound.program.loops else None
 
 
 def event_function(entry: MethodEntry) -> Callable[[FieldTable], object]:
-    """Return the event handling of a method's machine code, a function of the table of an `EventHandler`."""
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(entry.load().machine_code().address("handle_event"))
     return lambda table: function(table.address)
 
@@ -79,12 +74,12 @@ def build(
     choice: Selection,
     ticks: ClockSchedule,
     weights: ErrorWeights,
-    settler: EventHandler | None = None,
+    handler: EventHandler | None = None,
 ) -> Integrator:
     """Return the integrator of a selection, which handles events if it gets an event handler. Machine code carries out clock
     ticks; if ticks must solve algebraic loops, Python carries them out and the integrator handles no events."""
     if not len(ticks) or not bound.program.loops:
-        return in_machine_code(bound, settings, choice, weights, ticks, settler)
+        return in_machine_code(bound, settings, choice, weights, ticks, handler)
     return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)
 
 
@@ -94,7 +89,7 @@ def in_machine_code(
     choice: Selection,
     weights: ErrorWeights,
     ticks: ClockSchedule | None = None,
-    settler: EventHandler | None = None,
+    handler: EventHandler | None = None,
 ) -> OneStep:
-    options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, settler)
+    options = StepperOptions(settings.linear, choice.watch_stiffness, ticks, handler)
     return choice.entry.load().integrator(bound, tolerances(settings, choice.entry), weights, options)

@@ -13,7 +13,6 @@ Weights = dict[int, float]
 
 
 def _rows(text: str) -> list[Weights]:
-    """Parse rows of entries "stage: weight", separated by semicolons; the row of the start of a step is empty."""
     entries = [[entry.split(":") for entry in row.split(",") if entry] for row in text.split(";")]
     return [{int(stage): float(weight) for stage, weight in row} for row in entries]
 

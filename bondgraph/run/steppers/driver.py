@@ -34,7 +34,7 @@ from bondgraph.run.steppers.shared_fields import (
     next_row,
     update_levels,
 )
-from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
+from bondgraph.run.steppers.step_control import GROW, STALE, accept_or_reject, after_acceptance, is_tick_due, propose_step
 
 _EARLY_FRACTION = 1e-2
 """Fraction of a step; an event that is located before it counts only if its guard is at least halfway to zero there."""
@@ -66,8 +66,6 @@ def ready(c: IntegratorTable, method: Fixed) -> None:
 
 
 def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: Fixed) -> None:
-    """Write rows for all sample times up to t_new, using the dense output, which is prepared when first needed unless
-    `prepared`."""
     y_new, width = c.y_new, c.width
     while True:
         number = next_row(c, t_new)
@@ -136,7 +134,6 @@ def accept(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
 
 @inline
 def move_to_end(c: Any, method: Fixed) -> None:
-    """Advance the state, its rates and its running size to the end of the step just attempted."""
     y, y_new, k, size, width = c.y, c.y_new, c.k, c.size, c.width
     for i in range(c.n):
         size[i] = larger(size[i], abs(y_new[i]))
@@ -146,7 +143,6 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events until an event ends the run, the log is full, or `advance_run` stops for another reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:
@@ -156,7 +152,6 @@ def run(c: IntegratorTable, method: Fixed) -> int:
 
 
 def pass_event(c: IntegratorTable) -> int:
-    """Handle the event at t and begin the next segment; return `RETRY` to continue, `EVENT_ENDS`, or `LOG_FULL`."""
     s = c.instants
     s.t, s.written = c.t, c.written
     if not handle_event(s):
@@ -230,8 +225,6 @@ def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: 
 
 
 def advance_run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate from t to the stop time, the next event, the end of the step budget, the maximum number of steps of a run, or a
-    failure; carry out ticks on the way, and update the error weights when due."""
     while True:
         status = steps(c, method)
         if status != Status.DOUBT and status != Status.RENEW:
@@ -266,16 +259,15 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
 
 
 def steps(c: IntegratorTable, method: Fixed) -> int:
-    """Take steps until the loop must stop or the error weights need an update; return a status."""
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:
-        status = proposed(c)
+        status = propose_step(c)
         if status == Status.STOP:
             flush(c, c.t)
         elif status == Status.ATTEMPT:
             error = method.attempt(c, c.trial, c.target, method)
-            status = judged(c, error, method)
+            status = accept_or_reject(c, error, method)
             if status == Status.ACCEPT:
                 status = finish(c, error, method)
     return status
@@ -298,9 +290,9 @@ def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
                 return Status.RETRY
     outlook = NOT_AT_HAND
     if not method.explicit:
-        outlook = method.foresee(c, h, error, method)
+        outlook = method.look_ahead(c, h, error, method)
         if outlook == DAMPED:
-            return judged(c, math.inf, method)
+            return accept_or_reject(c, math.inf, method)
     samples(c, h, t_new, False, method)
     if method.explicit:
         stiff = c.watch and method.stiffness(c, h, method)
@@ -422,7 +414,7 @@ _COLD = frozenset(
             each
             for module in _COLD_MODULES
             for each in vars(module).values()
-            if getattr(each, "__module__", "") == module.__name__ and each not in (root_finding.mark, crossing_check)
+            if getattr(each, "__module__", "") == module.__name__ and each not in (root_finding.mark_crossings, crossing_check)
         ),
     )
 )
@@ -432,13 +424,13 @@ _COLD = frozenset(
 def translated(method: Method) -> list[Procedure]:
     """Return the procedures of a method and of the loop around its steps. Exported names must differ from all names in the C
     library, such as `advance`."""
-    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
-    with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
+    with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, accept_or_reject]
+    with_method += [after_acceptance, ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [
         guard_values,
         derivative,
         flush,
-        proposed,
+        propose_step,
         handle_event,
         pass_event,
         resume,
@@ -454,7 +446,7 @@ def translated(method: Method) -> list[Procedure]:
         initial_step.begin_run,
     ]
     exported = {
-        "proposed",
+        "propose_step",
         "flush",
         "look_back_at",
         "handle_event",

@@ -95,13 +95,11 @@ def method_of(tableau: Tableau) -> Method:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of rounding errors on state i in a step of length h."""
     return h * c.noise[i]
 
 
 @inline
 def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
-    """Return the sum of the rates of component i in the stages, weighted by a row of the tableau."""
     total = _EMPTY
     for j, weight in row.items():
         total = total + k[width * j + i] * weight
@@ -109,7 +107,6 @@ def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
 
 
 def combine(out: Disjoint, y: Reals, k: Reals, count: int, width: int, h: float, row: Fixed) -> None:
-    """Compute out = y + h sum_j row[j] k[j] for the first `count` components."""
     for i in range(count):
         out[i] = y[i] + weighted(k, width, i, row) * h
 
@@ -200,7 +197,6 @@ def dense(c: ExplicitTable, theta: float, out: Disjoint, method: Fixed) -> None:
 
 
 def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the cubic Hermite interpolant at the fraction theta of the step, without evaluating the rates."""
     width, y, y_new, k = c.width, c.y, c.y_new, c.k
     rest = 1.0 - theta
     for i in range(width):
@@ -210,7 +206,6 @@ def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fix
 
 
 def is_far(c: ExplicitTable, h: float) -> bool:
-    """Return True if enough steps of length h are still ahead for a change of method to pay off."""
     return (c.stop - c.t > h * _MIN_STEPS_AHEAD) & (c.horizon - c.t > h * _MIN_STEPS_TO_TICK)
 
 
@@ -249,9 +244,6 @@ def limited_by_stability(c: ExplicitTable, h: float, above: float, below: float,
 
 
 class ExplicitRungeKutta(OneStep):
-    """Explicit Runge-Kutta method of a tableau in machine code, with dense output; with `watch_stiffness` it ends a segment
-    where the model is stiff."""
-
     def __init__(
         self,
         tableau: Tableau,
@@ -261,7 +253,7 @@ class ExplicitRungeKutta(OneStep):
         weights: ErrorWeights,
         options: StepperOptions,
     ):
-        super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.settler)
+        super().__init__(method_of(tableau), library, bound, tolerances, weights, {}, options.ticks, options.handler)
         self.table["watch"] = options.watch_stiffness
 
 

@@ -28,15 +28,14 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Page of rows that Python fills: `left` are the empty rows, `written` counts the filled rows on this page and `total` those
-    on all pages, and `following` returns the next page."""
+    """Page of rows that Python fills: `written` counts its filled rows, `total` those of all pages."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following
         self.written = self.total = 0
 
     @property
-    def left(self) -> np.ndarray:
+    def free_rows(self) -> np.ndarray:
         return self._rows[self.written :]
 
     @property
@@ -44,13 +43,12 @@ class Page:
         return self._rows[: self.written]
 
     def put(self, values: np.ndarray) -> None:
-        """Fill rows with values (k, n + quadratures), on further pages if needed."""
-        while len(values) > len(self.left):
-            fit = len(self.left)
-            self.left[:] = values[:fit]
+        while len(values) > len(self.free_rows):
+            fit = len(self.free_rows)
+            self.free_rows[:] = values[:fit]
             values = values[fit:]
             self.next(fit, self._m, 0)
-        self.left[: len(values)] = values
+        self.free_rows[: len(values)] = values
         self.count_rows(len(values))
 
     def count_rows(self, count: int) -> None:
@@ -58,7 +56,7 @@ class Page:
         self.total += count
 
     def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Return the next page (a `NextPage`); `count` excludes the rows that this page filled."""
+        """Return the rows of the next page, as a `NextPage` does; `count` excludes the rows that `written` counts."""
         assert self._following is not None, "rows for all samples"
         self.total += count
         self._rows = self._following(self.written + count, m, self.written + held if held else 0)
@@ -67,10 +65,10 @@ class Page:
 
 
 class TablePage:
-    """Page of rows that machine code fills; when all rows are full, machine code calls the table's `drain`."""
+    """Page of rows that machine code fills; it calls the table's `drain` if they are full before the last sample."""
 
-    def __init__(self, table: FieldTable, settler: EventHandler | None = None):
-        self._table, self._settler = table, settler
+    def __init__(self, table: FieldTable, handler: EventHandler | None = None):
+        self._table, self._handler = table, handler
 
     @cached_property
     def _drain(self) -> PythonCallback:
@@ -83,13 +81,13 @@ class TablePage:
         table.point("rows", rows)
         table["samples"], table["written"] = fit, 0
         table.point("drain", self._drain.address if fit < len(times) else 0)
-        if self._settler is not None:
-            self._settler.before_call(rows)
+        if self._handler is not None:
+            self._handler.before_call(rows)
 
     def _next_rows(self) -> int:
         table, count = self._table, int(self._table["written"])
         assert self._following is not None, "rows for all samples"
-        held = 0 if self._settler is None else self._settler.after_call()
+        held = 0 if self._handler is None else self._handler.after_call()
         rows = self._following(count, table.arrays["m"], held)
         self.provide(self._times[count:], rows, self._following)
         return 0
@@ -103,8 +101,8 @@ class TablePage:
             self._drain.check()
 
 
-# Number of steps of the first call; later calls take about `_CALL_SECONDS` seconds, so that a long run shows its progress.
-# Results do not depend on where calls end.
+# Maximum number of attempted steps in the first call; later calls last about `_CALL_SECONDS` seconds, so that a long run shows
+# its progress. Results do not depend on where calls end.
 _FIRST_CALL_STEPS, _CALL_SECONDS = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 
@@ -122,7 +120,7 @@ class OneStep(Integrator):
         weights: ErrorWeights,
         sizes: Mapping[str, int],
         ticks: ClockSchedule | None,
-        settler: EventHandler | None,
+        handler: EventHandler | None,
     ):
         self.method, self.library = method, library
         self._bound, self._weights, self._n = bound, weights, bound.program.states
@@ -136,14 +134,14 @@ class OneStep(Integrator):
         self._delays: DelayBuffer | None = None
         if ticks is not None:
             self.share(ticks)
-        self._settler, name = settler, "advance_run"
-        self._event_checks = () if settler is None else (settler.check,)
-        if settler is not None:
-            settler.use_arrays(table.arrays)
-            table.point("instants", settler.table)
+        self._handler, name = handler, "advance_run"
+        self._event_checks = () if handler is None else (handler.check,)
+        if handler is not None:
+            handler.use_arrays(table.arrays)
+            table.point("instants", handler.table)
             name = "run"
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(library.address(name))
-        self._page = TablePage(table, settler)
+        self._page = TablePage(table, handler)
         self._counts = table.reader(*_COUNTS)
         self.seconds = 0.0
 
@@ -173,8 +171,8 @@ class OneStep(Integrator):
         arrays["m"][:], arrays["levels"][:] = m, levels
         self._weights.begin(t, x, q, m)
         self.table["t"], self.table["fresh"] = t, 1
-        if self._settler is not None:
-            self._settler.begin(t, levels)
+        if self._handler is not None:
+            self._handler.begin(t, levels)
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         table = self.table
@@ -190,15 +188,15 @@ class OneStep(Integrator):
         return self.segment(status)
 
     def segment(self, status: Status) -> Segment:
-        table, n, settler = self.table, self._n, self._settler
+        table, n, handler = self.table, self._n, self._handler
         y = table.arrays["y"].copy()
         marked = fired(table) if status == Status.EVENT else ()
         reason = status.text if status.failed else ""
         segment = Segment(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
-        if settler is None:
+        if handler is None:
             return segment
-        start_time, levels = settler.begun
-        return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=settler.after_call())
+        start_time, levels = handler.segment_start
+        return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=handler.after_call())
 
     def _call(self) -> tuple[float, Status]:
         begin = time.perf_counter()
@@ -216,12 +214,10 @@ class OneStep(Integrator):
 
 @dataclass(frozen=True, eq=False)
 class StepperOptions:
-    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks, and the event handler or None."""
-
     linear: str = "auto"
     watch_stiffness: bool = False
     ticks: ClockSchedule | None = None
-    settler: EventHandler | None = None
+    handler: EventHandler | None = None
 
 
 class MethodCode(Protocol):
@@ -230,7 +226,6 @@ class MethodCode(Protocol):
     runs_in_lanes: ClassVar[bool]
 
     @property
-    def machine_code(self) -> Callable[[], Library]:
-        """Function that compiles the loop around the steps of the method, once per process."""
+    def machine_code(self) -> Callable[[], Library]: ...
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep: ...

@@ -9,8 +9,8 @@ from typing import Any
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 AT_HAND, DAMPED, NOT_AT_HAND = range(3)
-"""Outcomes of `foresee`: the Jacobian at the end of the step is available, the step damps a growing mode, or the Jacobian
-is not available."""
+"""Outcomes of `look_ahead`: the next step has its Jacobian, the step damps a growing mode, or the next step must evaluate its
+Jacobian."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,16 +23,16 @@ class Method:
     table : class of its table.
     sizes : integers outside the table that determine the lengths of its arrays, including `stages`, the number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
-    explicit : True for a method for nonstiff models, which detects stiffness.
+    explicit : True for a method without a Jacobian: the loop then calls `stiffness`, and `look_ahead` otherwise.
     root : (x), inline: return the factor by which to divide the step size, a root of the ratio x of error to tolerance.
     rounding : (c, i, h), inline: return the effect of rounding errors on state i in a step of length h.
-    attempt : (c, h, t_new, method): take a step from y to y_new, compute the rates `k` at its end, and return its error over the
-        tolerance.
+    attempt : (c, h, t_new, method): take a step from y to y_new, and return its error relative to the tolerance; after an
+        accepted step, `k` has the rates at its end.
     prepare_dense : (c, h, method): prepare the dense output of the step just attempted.
     dense : (c, theta, out, method): write the state at a fraction of that step.
     cubic : (c, theta, h, out, method): write a cheap approximation of that state.
-    stiffness : (c, h, method), for explicit methods: return True if the method should change.
-    foresee : (c, h, error, method), for other methods: return `AT_HAND`, `DAMPED` or `NOT_AT_HAND`.
+    stiffness : (c, h, method): return True if a stiff method should continue the run.
+    look_ahead : (c, h, error, method): prepare the Jacobian of the next step; return `AT_HAND`, `DAMPED` or `NOT_AT_HAND`.
     next_size : (c, length), inline: return the size of the next step after an accepted step whose error would allow `length`.
     exported : other functions with the argument `method` that are called by address.
     coefficients : data that its functions read.
@@ -50,7 +50,7 @@ class Method:
     dense: Callable[..., None]
     cubic: Callable[..., None]
     stiffness: Callable[..., bool] | None = None
-    foresee: Callable[..., int] | None = None
+    look_ahead: Callable[..., int] | None = None
     next_size: Callable[[Any, float], float] | None = None
     exported: tuple[Callable[..., Any], ...] = ()
     coefficients: Any = None

@@ -1,4 +1,4 @@
-"""Sample clocks inside the integration loop, which stops at the next tick and carries it out."""
+"""Sample clocks inside the integration loop, which stops at each sample time and carries out the ticks there."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ def side_of_break(c: IntegratorTable, time: float, side: float) -> float:
 
 
 def flush(c: IntegratorTable, until: float) -> None:
-    """Write rows for sample times up to `until`, with the current state y."""
     while True:
         row = next_row(c, until)
         if row < 0:
@@ -50,7 +49,6 @@ def last_due(c: IntegratorTable, first: float) -> float:
 
 
 def time_of_ticks(c: IntegratorTable, last: float) -> float:
-    """Return the time at which ticks up to `last` are carried out, not before t."""
     time = c.t
     for i in range(c.clock_count):
         if c.following[i] <= last:
@@ -59,8 +57,6 @@ def time_of_ticks(c: IntegratorTable, last: float) -> float:
 
 
 def carry_out_ticks(c: IntegratorTable, time: float, last: float) -> None:
-    """Carry out all ticks up to `last` at `time`, and update the states, the window of the formulas, and the times of the next
-    ticks."""
     y, y_new, size, following, index = c.y, c.y_new, c.size, c.following, c.tick_index
     c.moved = True
     c.window[1] = math.inf

@@ -48,7 +48,7 @@ class SampleTimeWrapper(Integrator):
             until = ticks.next() if inside else stop
             ahead = times[page.total :]
             ahead = ahead[: int(np.searchsorted(ahead, until, side="right"))]
-            segment = self._integrator.advance(ahead, page.left, until, page.next)
+            segment = self._integrator.advance(ahead, page.free_rows, until, page.next)
             self._t, self._x, self._q = segment.t, segment.x, segment.q
             page.count_rows(segment.written)
             if segment.status != Status.STOP or not inside:

@@ -15,8 +15,8 @@ from bondgraph.run.status import Status
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of an integrator: relative tolerance of the error per step, largest step size, s, and number of steps after
-    which the integrator pauses, so that the run can end."""
+    """Tolerances of an integrator: relative tolerance of the error per step, largest step size, s, and maximum number of steps of
+    a run, after which the integrator pauses."""
 
     relative: float
     max_step: float
@@ -35,7 +35,7 @@ class SegmentStart:
 
 @dataclass(frozen=True)
 class Segment:
-    """Segment of integration, without events.
+    """Result of a segment of integration.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run since its start, in counts and in seconds inside the integrator; `noisy` is the number of steps whose error
-    weights were set by rounding errors of the rates."""
+    """Cost of integration, in counts and in seconds; `noisy` counts the steps in which rounding errors of the rates exceeded the
+    tolerance."""
 
     steps: int = 0
     rejected: int = 0
@@ -114,8 +114,6 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected method, and whether it reports stiffness."""
-
     entry: MethodEntry
     watch_stiffness: bool = False
 

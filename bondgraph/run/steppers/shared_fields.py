@@ -30,8 +30,6 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator, to which methods append further fields."""
-
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
     powers: Kernel
@@ -39,20 +37,20 @@ class IntegratorTable(StepTable):
     p: Reals
     m: Annotated[Reals, Length(lambda c: c.mode_count)]
     levels: Annotated[Reals, Length(lambda c: 2 * c.guard_count)]
-    # As in `accuracy.table.ErrorWeights`, and as in `bound.Bound`.
+    # As in `accuracy.table.ErrorWeights`.
     size: Reals
     floor: Reals
     noise: Reals
     exceeded: Reals
-    # Largest sizes of the states since the last inspection of decayed states.
+    # Largest sizes of the states since the last inspection of decayed states; window as in `bound.Bound`.
     recent: PerState
     window: Reals
     # Sample times, and space for `samples` rows; callback that makes space for more rows, or 0.
     times: Reals
     rows: Reals
     drain: Callback
-    # State at the start of a step; argument of the last stage; states (n,) at the start of the run, before any event; rates,
-    # starting with those at the start of a step.
+    # Kernel of rates and powers, or 0; state at the start of a step; argument of the last stage; states (n,) at the start of the
+    # run, before any event; rates, starting with those at the start of a step.
     rates_and_powers: Kernel
     y: PerNumber
     y_stage: PerNumber

@@ -52,7 +52,7 @@ def is_too_slow(c: IntegratorTable) -> bool:
     return False
 
 
-def proposed(c: IntegratorTable) -> int:
+def propose_step(c: IntegratorTable) -> int:
     """Propose the next step, of length `trial` to the time `target`, or end the segment."""
     if c.stop - c.t <= (tiny_of(c.t) if c.steps > 0 else 0.0):
         c.t = c.stop
@@ -78,7 +78,7 @@ def proposed(c: IntegratorTable) -> int:
     return Status.ATTEMPT
 
 
-def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
+def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
     noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
@@ -108,7 +108,6 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
 
 
 def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixed) -> int:
-    """Choose the step size after an accepted step; report stiffness, or error weights that need an update."""
     following = next_length(c, error, method)
     c.grow = GROW
     c.h = following
@@ -123,7 +122,6 @@ def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixe
 
 @inline
 def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
-    """Return the next step size, given the `error` of the accepted step relative to the tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
     if method.next_size is not None:
@@ -133,5 +131,4 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
 
 @inline
 def tiny_of(t: float) -> float:
-    """Return the shortest step at time t, 16 rounding errors of t."""
     return 16.0 * EPSILON * abs(t)

@@ -25,7 +25,7 @@ class SampleConsumer:
     ----------
     chosen : requested quantities.
     requested : times of the requested samples since the start and on the user's clock, (k,) s each; further samples may serve to
-        check constraints.
+        check constraints or contacts.
     send : function that takes times (k,) and values, by name, of valid samples.
     """
 

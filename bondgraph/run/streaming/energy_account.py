@@ -24,15 +24,15 @@ class RunningAccount:
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
         self._balances = [program.balances.total, *(columns for _, columns in program.balances.islands)]
-        self._stretch = max(1, -(-samples // MAX_SAMPLES))
-        room = -(-samples // self._stretch) + 2
+        self._group_size = max(1, -(-samples // MAX_SAMPLES))
+        room = -(-samples // self._group_size) + 2
         islands = len(self._balances) - 1
         self._rows = np.zeros((room, len(_COLUMNS) + len(_OF_ISLAND) * islands))
-        self._numbers, self._offs = np.full(room, -1), np.zeros(room)
+        self._numbers, self._deviations = np.full(room, -1), np.zeros(room)
         self._seen, self._logged = 0, 0
         self._in_play = [float(np.abs(start[columns.storages]).sum()) for columns in self._balances]
         self._largest, self._lost = [0.0] * (1 + islands), np.zeros(1 + islands)
-        self._ahead = np.zeros(0), np.zeros((0, 1 + islands))
+        self._later_losses = np.zeros(0), np.zeros((0, 1 + islands))
 
     def take(self, t: np.ndarray, since: np.ndarray, energies: np.ndarray, integrals: np.ndarray) -> None:
         """Add samples at times t on the user's clock (k,) and times since the start (k,), s, with energies (k, storages) and
@@ -51,22 +51,22 @@ class RunningAccount:
         of_islands = [column for each in zip(residuals[1:], plays[1:], tops[1:], strict=True) for column in each]
         totals = {"t": t, **totals, "in play": plays[0]}
         rows = np.column_stack([*(totals[name] for name in _COLUMNS), *of_islands])
-        off = _furthest(residuals[1:], plays[1:]) if of_islands else np.abs(residuals[0])
+        deviation = _furthest(residuals[1:], plays[1:]) if of_islands else np.abs(residuals[0])
         numbers = self._seen + np.arange(len(t))
         self._seen += len(t)
         if numbers[0] == 0:
             self._put(0, rows[0], 0)
         self._put(-1, rows[-1], numbers[-1])
-        if self._stretch == 1:
+        if self._group_size == 1:
             slots = numbers + 1
             self._rows[slots], self._numbers[slots] = rows, numbers
             return
-        for stretch in np.unique(numbers // self._stretch):
-            indices = np.flatnonzero(numbers // self._stretch == stretch)
-            furthest, slot = indices[int(np.argmax(off[indices]))], int(stretch) + 1
-            if self._numbers[slot] < 0 or off[furthest] > self._offs[slot]:
+        for group in np.unique(numbers // self._group_size):
+            indices = np.flatnonzero(numbers // self._group_size == group)
+            furthest, slot = indices[int(np.argmax(deviation[indices]))], int(group) + 1
+            if self._numbers[slot] < 0 or deviation[furthest] > self._deviations[slot]:
                 self._put(slot, rows[furthest], numbers[furthest])
-                self._offs[slot] = off[furthest]
+                self._deviations[slot] = deviation[furthest]
 
     def _put(self, slot: int, row: np.ndarray, number: int) -> None:
         self._rows[slot], self._numbers[slot] = row, number
@@ -74,12 +74,12 @@ class RunningAccount:
     def _lost_before(self, since: np.ndarray) -> np.ndarray:
         new = Events(self._program, self._p, 0.0, self._log.rows[self._logged :])
         self._logged = len(self._log)
-        times = np.concatenate([self._ahead[0], new.since])
-        taken = np.concatenate([self._ahead[1], np.column_stack([new.lost_of(columns) for columns in self._balances])])
+        times = np.concatenate([self._later_losses[0], new.since])
+        taken = np.concatenate([self._later_losses[1], np.column_stack([new.lost_of(columns) for columns in self._balances])])
         lost = np.cumsum(np.concatenate([self._lost[None], taken]), axis=0)
         lost_before = lost[events_before(since, times, self._seen == 0)]
         gone = int(np.searchsorted(times, since[-1], side="left"))
-        self._lost, self._ahead = lost[gone], (times[gone:], taken[gone:])
+        self._lost, self._later_losses = lost[gone], (times[gone:], taken[gone:])
         return lost_before
 
     def ledger(self, until: float) -> Ledger:

@@ -17,15 +17,16 @@ from bondgraph.run_arguments import StartValues
 from screws.calls import explain_methods
 
 
-def not_kept(what: str, names: Sequence[str], in_sink: bool) -> RunError:
+def not_kept(what: str, names: Sequence[str], in_sink: bool, named: bool = False) -> RunError:
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if in_sink else "kept"
-    cures = ("its name in keep=[...], without sink=", "no keep=: the result then contains everything")
+    cures = ("its name in keep=[...], without sink=",) if named else ()
+    cures = (*cures, "neither keep= nor sink=: the result then contains everything")
     return RunError(Problem("E347", f"{what} was not kept in this run", (f"{where}: {details}",), cures=cures))
 
 
 class NotKept:
-    """Placeholder for an array of samples that a run did not keep; every use raises E347."""
+    """Placeholder for an array of samples that a run did not keep; its use raises E347."""
 
     def __init__(self, what: str, names: Sequence[str], in_sink: bool):
         self._of = what, tuple(names), in_sink
@@ -54,7 +55,7 @@ class KeptResult(Result):
     slots : slot of each quantity, by name.
     values : values (k, *shape) of each quantity; None if they went to a sink.
     measured : measures by name; a series is also among the values.
-    totals : energy account of at most 5000 samples, without the energies of single elements.
+    totals : energy account of about 5000 samples at most, without the energies of single elements.
     last : states (n,) and modes (modes,) at the last sample; None if the run was cut off at a sample whose states were not kept.
     """
 
@@ -77,7 +78,7 @@ class KeptResult(Result):
         quantity, bracket, _ = name.partition("[")
         if bracket and self.values is not None and quantity in self.values:
             return self.values[quantity].reshape(len(self.t), -1)[:, slot.start - self.slots[quantity].start]
-        raise not_kept(f'"{name}"', tuple(self.measured or self.slots), self.values is None)
+        raise not_kept(f'"{name}"', tuple(self.measured or self.slots), self.values is None, named=True)
 
     def __contains__(self, name: object) -> bool:
         return name in self.measured or name in self.names()

@@ -31,8 +31,6 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    """Sink that stores the values of a known number of samples in memory, as `values` (samples, *shape) by name."""
-
     def __init__(self, samples: int):
         self._samples, self._written = samples, 0
         self.values: dict[str, np.ndarray] = {}
@@ -67,14 +65,14 @@ class KeptRuns:
 
     program: Program
     choice: Selection
-    wanted: RequestedTimes
+    requested: RequestedTimes
     chosen: ChosenQuantities
     sink: Sinkable | None
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
         """Run with these settings, and return the checked result; wall time is measured from `begun` (`time.perf_counter`)."""
-        sink: Sink = Memory(len(self.wanted[0])) if self.sink is None else sink_for(self.sink)
+        sink: Sink = Memory(len(self.requested[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)
             result = self._result(settings, sink, bar, begun)
@@ -101,8 +99,8 @@ class KeptRuns:
         return replace(result, slots=slots, values=values, measured=measured)
 
     def _result(self, settings: Settings, sink: Sink, bar: Progress, begun: float) -> KeptResult:
-        program, (since, dates) = self.program, self.wanted
-        consumer = SampleConsumer(self.chosen, self.wanted, sink.take)
+        program, (since, dates) = self.program, self.requested
+        consumer = SampleConsumer(self.chosen, self.requested, sink.take)
         run = _begun(program, settings, consumer, bar)
         run.run(self.choice)
         run.samples.flush()
@@ -112,7 +110,7 @@ class KeptRuns:
         events = Events.of(program, settings.p, settings.t_start, run.log)
         is_requested = np.isin(settings.times[numbers], since)
         requested = np.searchsorted(since, settings.times[numbers][is_requested])
-        few = Result(
+        unchecked = Result(
             program=program,
             p=settings.p,
             t=settings.dates[numbers],
@@ -125,17 +123,17 @@ class KeptRuns:
             failure=run.failure,
             statistics=statistics,
         )
-        unchecked, lost = few, rank_loss(few, settings.t_start, run.t, run.x)
-        few = checked_result(few, settings.t_start, (since[requested], dates[requested]), lost)
+        lost = rank_loss(unchecked, settings.t_start, run.t, run.x)
+        checked = checked_result(unchecked, settings.t_start, (since[requested], dates[requested]), lost)
         count = consumer.requested_count(valid)
-        if few.failure is not run.failure:
-            count = min(count, int(np.searchsorted(since, few.since[-1], side="right")))
+        if checked.failure is not run.failure:
+            count = min(count, int(np.searchsorted(since, checked.since[-1], side="right")))
         totals = consumer.account.ledger(float(dates[count - 1]))
-        concerns = () if few.failure is not None else validity_concerns(few, totals, settings.rtol)
+        concerns = () if checked.failure is not None else validity_concerns(checked, totals, settings.rtol)
         concerns = (*concerns, *contact_concerns(unchecked, settings.rtol))
         last = consumer.last if consumer.sent == count else None
-        if last is None and few.since[-1] == since[count - 1]:
-            last = few.x[-1], few.m[-1]
+        if last is None and checked.since[-1] == since[count - 1]:
+            last = checked.x[-1], checked.m[-1]
         own_since, own_dates = consumer.times(count)
         names, in_sink = tuple(self.measures or self.chosen.slots), not isinstance(sink, Memory)
         return KeptResult(
@@ -147,8 +145,8 @@ class KeptRuns:
             m=NotKept("m, the modes at all samples,", names, in_sink),  # type: ignore[arg-type]
             integrals=NotKept("integrals, the integrated powers at all samples,", names, in_sink),  # type: ignore[arg-type]
             start_energies=run.start_energies,
-            events=few.events,
-            failure=few.failure,
+            events=checked.events,
+            failure=checked.failure,
             statistics=replace(statistics, wall_time=time.perf_counter() - begun),
             warnings=concerns,
             slots=self.chosen.slots,
@@ -168,7 +166,7 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
     return run
 
 
-def kept_runs(program: Program, choice: Selection, wanted: RequestedTimes, options: KeepOptions) -> KeptRuns | None:
+def kept_runs(program: Program, choice: Selection, requested: RequestedTimes, options: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
     Raises `RunError` E346 for invalid names, E348 for an invalid sink or a sink without quantities; `FileError` E415 for an
@@ -187,8 +185,8 @@ def kept_runs(program: Program, choice: Selection, wanted: RequestedTimes, optio
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
     names = options.keep if not isinstance(options.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
-    chosen = chosen_quantities(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
-    return KeptRuns(program, choice, wanted, chosen, options.sink, measures)
+    chosen = chosen_quantities(program, names, len(requested[0])) if names or not measures else ChosenQuantities({}, {}, None)
+    return KeptRuns(program, choice, requested, chosen, options.sink, measures)
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:

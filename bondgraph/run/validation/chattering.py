@@ -23,23 +23,20 @@ _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
 """The first of _LEVELS walks has steps of the fraction _FIRST of the mean step of the run; the steps of each further walk
 are shorter by the factor _RATIO."""
 _MAX_STEPS, _CROSSINGS = 16_384, 4
-"""A walk ends after _MAX_STEPS steps or after _CROSSINGS crossings."""
-_JUMP, _ALIKE = 0.1, 0.5
+"""A walk ends after _MAX_STEPS steps, or when _CROSSINGS successive jumps alternate and have similar heights."""
+_JUMP, _SIMILARITY = 0.1, 0.5
 """A rate jumps if its relative change in a step exceeds _JUMP; jumps are similar if the smallest is at least the fraction
-_ALIKE of the largest."""
+_SIMILARITY of the largest."""
 _LEAST_SHARE = 1e-6
 """Minimum rate that is considered, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
 """Number of rounding errors by which at least one state must change in a step."""
-_LEAP = 1e-3
+_LARGE_STEP = 1e-3
 """Relative Newton step of an unknown above which the step leads to another solution."""
 
 
 @dataclass(frozen=True)
 class EndlessRun:
-    """Reason why a run would take steps forever: kind of failure, message, suspected element or state, and remedies, by default
-    those for the kind."""
-
     kind: str
     reason: str
     suspect: str
@@ -81,18 +78,16 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return an algebraic loop whose next Newton step is not small on one side of the surface; None if there is none."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
             step = loop.kernel(bound.clock(t), x, bound.p, m)[len(unknowns) :]
-            if not np.all(np.abs(step) <= _LEAP * np.fmax(np.abs(x[unknowns]), np.array(loop.sizes))):
+            if not np.all(np.abs(step) <= _LARGE_STEP * np.fmax(np.abs(x[unknowns]), np.array(loop.sizes))):
                 return loop
     return None
 
 
 def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> str | None:
-    """Return the effort or flow of a source or dissipator with the largest relative change from one side to the other."""
     program = bound.program
     with np.errstate(all="ignore"):
         before, after = (bound.outputs(t, x, m) for x in (sides.before, sides.after))
@@ -122,7 +117,7 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
         if crossings is None:
             return None
         last, walked, jump = crossings
-        if height is not None and not _ALIKE <= jump / height <= 1.0 / _ALIKE:
+        if height is not None and not _SIMILARITY <= jump / height <= 1.0 / _SIMILARITY:
             return None
         height, t, x = jump, t + walked, last.after
     return last
@@ -148,7 +143,7 @@ def _crossings(
                 heights = np.array([value for _, value in jumps])
                 alternates = np.all(heights[1:] * heights[:-1] < 0.0) and len({k for k, _ in jumps}) == 1
                 sizes = np.abs(heights)
-                if alternates and sizes.min() >= _ALIKE * sizes.max():
+                if alternates and sizes.min() >= _SIMILARITY * sizes.max():
                     return SlidingMode(state, x, x_next), number * step, float(sizes.mean())
                 jumps.pop(0)
         x, rates = x_next, next_rates
@@ -156,7 +151,6 @@ def _crossings(
 
 
 def _jump(before: np.ndarray, after: np.ndarray, scale: np.ndarray) -> tuple[int | None, float]:
-    """Return the state whose rate has the largest relative jump, or None, and the jump."""
     largest = np.maximum(np.abs(before), np.abs(after))
     counts = largest / scale > _LEAST_SHARE * np.max(largest / scale)
     change = np.where(counts, np.abs(after - before) / largest, 0.0)

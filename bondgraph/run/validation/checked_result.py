@@ -40,16 +40,16 @@ def check_stride(times: int) -> int:
     return -(-times // MAX_CHECKED)
 
 
-def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], lost: RankLoss | None) -> Result:
-    """Return the result of a run that began at `origin`, up to the loss of rank `lost`, if any.
+def checked_result(result: Result, origin: float, requested: tuple[np.ndarray, np.ndarray], lost: RankLoss | None) -> Result:
+    """Return the requested samples of a run that began at `origin`, up to the loss of rank `lost`, if any.
 
     Parameters
     ----------
-    wanted : requested sample times since the start and on the user's clock, (k,) s each; the result may have more samples.
+    requested : sample times since the start and on the user's clock, (k,) s each; `result` may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)
-    since, dates = wanted
+    since, dates = requested
     if len(result.since) <= len(since) and np.array_equal(since[: len(result.since)], result.since):
         return result
     rows = np.flatnonzero(np.isin(result.since, since))

@@ -29,7 +29,7 @@ _ROUNDING_ERRORS = 64.0
 
 _MAX_LISTED = 3
 
-_AT_ONCE = 2**20
+_MAX_CHUNK_VALUES = 2**20
 """Maximum number of state values that are perturbed together (8 MB)."""
 
 
@@ -37,18 +37,18 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     """Return a concern about the energy account of the island with the largest relative residual, if residuals far exceed what
     rtol promises and are more than rounding errors."""
     most, program = min(RTOL_FACTOR * rtol, MAX_RESIDUAL), result.program
-    by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
-    if by_hand or not ledger.relative_residual > most:
+    has_no_balance = program.energies is None and not program.islands  # the program has neither storages nor bonds
+    if has_no_balance or not ledger.relative_residual > most:
         return ()
     converted = _converted_energies(result)
     total = IslandBalance((), ledger.unit, (), ledger.residual, ledger.in_play, float(np.abs(ledger.residual).max(initial=0.0)))
     if ledger.islands:
-        judged = [(each, columns) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
+        balances = [(each, columns) for each, (_, columns) in zip(ledger.islands, program.balances.islands, strict=True)]
     else:
-        judged = [(total, program.balances.total)]
+        balances = [(total, program.balances.total)]
     doubtful = [
         balance
-        for balance, columns in judged
+        for balance, columns in balances
         if balance.relative_residual > most
         and balance.largest > most * float(converted[:, columns.storages].sum(axis=1).max(initial=0.0))
         and not _is_rounding(result, columns, balance.in_play)
@@ -56,11 +56,10 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
     if not doubtful:
         return ()
     balance = max(doubtful, key=lambda each: each.relative_residual)
-    at = int(np.argmax(np.abs(np.diff(balance.residual, prepend=0.0))))
-    suspect = _unbalanced(result, balance.elements) or (
-        _busiest(ledger, balance.elements, at) if ledger.elements else _busiest(*_coarse(result, balance.elements))
-    )
-    residual, account = balance.relative_residual, f"the energy account{_owner(balance)}"
+    suspect = _unbalanced_storage(result, balance.elements)
+    if not suspect:
+        suspect = _most_active_element(ledger if ledger.elements else result.account(), balance.elements)
+    at, residual, account = _largest_change(balance.residual), balance.relative_residual, f"the energy account{_owner(balance)}"
     in_play = f"{balance.in_play:.3g} {balance.unit}"
     reason = f"{account} is off by {residual:.2g} of the energy scale ({in_play}), far beyond rtol = {rtol:g}"
     return (ValidityConcern(reason, float(ledger.t[at]), suspect, residual, rtol),)
@@ -93,7 +92,7 @@ def _converted_energies(result: Result) -> np.ndarray:
     """Return the sum over states of |x dE/dx| for the energy E of each storage, at some samples (samples, storages), J, so that
     energy that changes form within one storage counts although its sum stays zero."""
     program, n = result.program, result.program.states
-    step = max(1, _AT_ONCE // max(n, 1))
+    step = max(1, _MAX_CHUNK_VALUES // max(n, 1))
     samples = _samples(result)
     if program.energies is None:
         return np.zeros((len(samples), 0))
@@ -115,15 +114,14 @@ def _samples(result: Result) -> np.ndarray:
     return np.unique(np.linspace(0, len(result.t) - 1, _MAX_SAMPLES).astype(int))
 
 
-def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    ledger = result.account()
-    residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
-    return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
+def _largest_change(residual: np.ndarray) -> int:
+    return int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
 
 
-def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most at sample `at`,
-    where the residual grows most."""
+def _most_active_element(ledger: Ledger, elements: Sequence[str]) -> str:
+    """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most at the sample
+    where the residual changes most."""
+    at = _largest_change(next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual))
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
     moved = {name: abs(float(course[at] - course[before])) for name, course in courses.items()}
@@ -132,7 +130,7 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
     return max(moved, key=lambda name: moved[name], default="")
 
 
-def _unbalanced(result: Result, elements: Sequence[str]) -> str:
+def _unbalanced_storage(result: Result, elements: Sequence[str]) -> str:
     """Return the storage, among `elements` or, if there are none, among all, whose change of energy differs most from the
     power into it, or ""."""
     program = result.program

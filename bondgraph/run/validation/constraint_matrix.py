@@ -135,6 +135,5 @@ class ConstraintMatrix:
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
-        """Return the elements to which the `rows` with large `shares` belong."""
         large = shares > INVOLVED_SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

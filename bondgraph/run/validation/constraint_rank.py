@@ -36,9 +36,6 @@ zero makes the interval suspect."""
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and whether the constraints
-    contradict each other there."""
-
     time: float
     elements: tuple[str, ...]
     contradiction: bool = False

@@ -89,7 +89,7 @@ class SolutionCheck:
     ) -> LostSolution | None:
         program, losses = self._program, list[LostSolution]()
 
-        def look(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
+        def check(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
             if not _is_finite(values):
                 k, i = np.argwhere(~np.isfinite(values))[0]
                 name = names[i] if i < len(names) else program.layout.label("x", int(i))
@@ -97,17 +97,17 @@ class SolutionCheck:
                 losses.append(LostSolution(self._seen + int(k), "not finite", f"{of} is not finite", name, x[k].copy()))
 
         with np.errstate(all="ignore"):
-            look(x, "the state", ())
-            look(energies, "the energy", program.energy_names)
-            look(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
-            look(q, "the work", program.power_names)
-            look(_computed(program.rates, t, self._p, x, m), "the rate", ())
+            check(x, "the state", ())
+            check(energies, "the energy", program.energy_names)
+            check(_computed(program.powers, t, self._p, x, m), "the power", program.power_names)
+            check(q, "the work", program.power_names)
+            check(_computed(program.rates, t, self._p, x, m), "the rate", ())
         return min(losses, key=lambda lost: lost.sample, default=None)
 
 
 class _LoopCheck:
     """Check for samples at which, after the Newton steps of an evaluation, the next step of an unknown exceeds `tolerance` times
-    its largest magnitude in the run; unknowns that are always zero are ignored."""
+    its largest magnitude in the run, and a bound for rounding errors."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance

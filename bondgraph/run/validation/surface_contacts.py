@@ -12,7 +12,7 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.validation.checked_result import check_stride
 from screws.contact import is_convex
-from screws.contact.overlaps import deepest_inside, has_samples, overlap_elsewhere
+from screws.contact.overlaps import deepest_inside, is_bounded, overlap_elsewhere
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
@@ -51,8 +51,7 @@ class SurfaceContacts:
 
     @property
     def may_touch_twice(self) -> bool:
-        """True if the bodies are not both convex and samples can show where they overlap."""
-        return any(map(has_samples, self.surfaces)) and not all(map(is_convex, self.surfaces))
+        return any(map(is_bounded, self.surfaces)) and not all(map(is_convex, self.surfaces))
 
     @property
     def may_lose_contact(self) -> bool:
@@ -68,8 +67,8 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts that are checked after a run: all contacts except those between convex surfaces that no user's
-    formula defines."""
+    """Return the contacts that are checked after a run: contacts of a surface that a user's formula defines, and contacts of
+    bodies that may touch at several points."""
     if program.model is None or not program.contacts:
         return ()
     by_path = {contact.point.path: contact for contact in program.contacts if contact.point.frames}
@@ -110,7 +109,6 @@ def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]
 
 
 def _focal_distances(result: Result) -> list[ValidityConcern]:
-    """Return a concern about a contact whose coordinates made a run end with ever smaller steps."""
     failure = result.failure
     if failure is None:
         return []

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
 MAX_OVERLAP = 0.1
-"""Largest overlap at the start, as a fraction of the smaller shape."""
+"""Largest overlap at the start, as a fraction of the smallest half width of either shape."""
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
@@ -109,8 +109,8 @@ class FreeBodyStepper:
     ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
-        Raises `ModelError` E548 for bodies that overlap at the start by more than a tenth of the smaller shape, E549 for bodies
-        that are not free, E551 for invalid times. Too many candidates end the run (E514).
+        Raises E551 for invalid times; `ModelError` E548 for bodies that overlap at the start by more than a tenth of a half
+        width, E549 for bodies that are not free. Too many candidates end the run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
@@ -155,8 +155,8 @@ def free_body_stepper(
         until another body may touch them or their forces change. With 0, no body falls asleep.
     backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E485 for an inertia that is not that of a rigid body, E549 for a graph
-    without collisions or with bodies that are not free, E551 for invalid settings; `simulate` raises E486 for bodies that cannot
+    Raises E551 for invalid settings; `ModelError` E100 for anything but a graph, E485 for an inertia that is not that of a rigid
+    body, E549 for a graph without collisions or with bodies that are not free; `simulate` raises E486 for bodies that cannot
     sleep.
 
     Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with exact Coulomb friction.
@@ -236,7 +236,7 @@ def _result(
         method="Moreau and Jean",
         steps=len(t) - 1,
         rejected=0,
-        rates=len(t) - 1,
+        rates=(len(t) - 1) * (2 if len(run.others) else 1),
         jacobians=0,
         guards=0,
         events=0,
@@ -275,7 +275,7 @@ def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
     change = f"the last sweep changed a velocity by {record[CHANGE]:.2g} m/s"
     sweeps, steps = plural(int(record[SWEEPS]), "sweep"), plural(count, "step")
     reason = f"{DOUBT_CODE} impulses did not converge within {sweeps} in {steps}: {change}"
-    return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
+    return ValidityConcern(reason, t, "contacts", cures=("a larger max_sweeps", "a larger tolerance", "a shorter step"))
 
 
 def _too_many(run: FreeBodyRun, t: float) -> Failure:

@@ -23,7 +23,8 @@ from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candida
 
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
-ROOM = 8
+_CONTACTS_PER_SHAPE = 8
+"""Initial capacity for contacts, and for pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
 """Fields per contact that a step passes on to the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
@@ -93,10 +94,10 @@ class FreeBodyRun:
         self._first_shape = counts
         if self.accuracy.sleep > 0.0 and (self.has_python_shapes or self.has_python_formulas):
             title = "bodies cannot sleep next to capsules, hulls or Python formulas"
-            raise refusal("E486", title, "sleep=0", "balls and boxes instead of capsules and hulls", about=program.name)
-        self._make(
-            min(ROOM * len(solids) + 64, 1 + sum(each.collisions.max_contacts for each in self.sets)), ROOM * len(solids) + 64
-        )
+            other = "balls and boxes instead of capsules and hulls" if self.has_python_shapes else 'backend="llvm"'
+            raise refusal("E486", title, "sleep=0", other, about=program.name)
+        pairs = _CONTACTS_PER_SHAPE * len(solids) + 64
+        self._make(min(pairs, 1 + sum(each.collisions.max_contacts for each in self.sets)), pairs)
 
     # Memory.
 

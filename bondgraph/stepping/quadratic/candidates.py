@@ -79,7 +79,6 @@ class Cone:
 
     @property
     def slips(self) -> int:
-        """Number of slip directions: 0, 1 or 2."""
         return int(self.facets.shape[1])
 
     @property

@@ -46,7 +46,6 @@ class StepOptions:
 
     @property
     def full(self) -> bool:
-        """True if velocities continue from step to step."""
         return self.inertia == "full"
 
 
@@ -86,7 +85,6 @@ class StepLayout:
 @dataclass
 class ContactRows:
     cones: list[Cone] = field(default_factory=list)
-    """Cone of each contact, with the range of its rows."""
     rows: Sparse = field(default_factory=dict)
     """Entries (row, velocity) of A in A dq >= lower."""
     lower: list[Any] = field(default_factory=list)

@@ -28,7 +28,7 @@ tolerance, proximal steps end before a body has fallen."""
 
 _SIZE = 1e-3
 """Largest entry of the scaled H; with this value, proximal steps are exact up to rounding errors even if H is singular."""
-_MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
+_MAX_DISPLACEMENT, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
 """Limits on the step's unit of length: the largest displacement in this unit, the smallest ratio to the former unit, and the
 ratio to the former unit below which a displacement is rounding error."""
 _HELD, _TINY = 1e-6, 1e-6
@@ -41,7 +41,7 @@ _EQUALITY = 5
 
 
 class ProgramSolution(NamedTuple):
-    """Solution y (n,), multipliers (rows,), which are not negative for active rows, the outcome, and the number of iterations."""
+    """Solution y (n,), multipliers b (rows,) with H y + f = A' b, the outcome, and the number of iterations."""
 
     y: np.ndarray
     multipliers: np.ndarray
@@ -67,28 +67,26 @@ class Units:
         gaps, straight = float(np.max(np.abs(near))), ~turns
         lever = float(np.max(np.abs(A[:, turns]), initial=0.0))
         radius = math.sqrt(_largest(stiff[turns]) / (_largest(stiff[straight]) or math.inf))
-        ways = np.divide(load, stiff, out=np.zeros_like(load), where=stiff > _HELD * _largest(stiff[straight]))
-        self.lever = (
-            max(lever if lever > _TINY * radius else radius, _MIN_LENGTH * max(_MIN_LENGTH * gaps, _largest(ways[straight])))
-            or 1.0
-        )
+        displacements = np.divide(load, stiff, out=np.zeros_like(load), where=stiff > _HELD * _largest(stiff[straight]))
+        shortest = _MIN_LENGTH * max(_MIN_LENGTH * gaps, _largest(displacements[straight]))
+        self.lever = max(lever if lever > _TINY * radius else radius, shortest) or 1.0
         self.arms, self.turning = np.where(turns, 1.0 / self.lever, 1.0), bool(np.any(turns))
         stiff, load = stiff * self.arms**2, load * self.arms
         strongest = _largest(load)
         largest = _largest(stiff) or strongest or 1.0
         held = stiff > _HELD * largest
-        ways = np.divide(load, stiff, out=load / largest if np.any(stiff) else 0.0 * load, where=held)
-        way = max(_largest(ways), gaps if np.any(load[~held]) else float(np.max(near)))
-        self.is_known = way > _ROUNDING * former
+        displacements = np.divide(load, stiff, out=load / largest if np.any(stiff) else 0.0 * load, where=held)
+        displacement = max(_largest(displacements), gaps if np.any(load[~held]) else float(np.max(near)))
+        self.is_known = displacement > _ROUNDING * former
         """True if the length is larger than its rounding error."""
-        self.length = (max(way, _MIN_LENGTH * former) if self.is_known else former or gaps) or 1.0
+        self.length = (max(displacement, _MIN_LENGTH * former) if self.is_known else former or gaps) or 1.0
         """Length that scales the unknowns of the step, in the unit of the contacts' gaps."""
         self.longest = max(self.length, former)
         energy = _SIZE / (largest if np.any(stiff) else largest / self.length)
         self.stiffness, self.load = np.outer(self.arms, self.arms) * energy, self.arms * energy / self.length
         """Factors of H and f."""
-        self.ways, self.force = self.arms * self.length, self.length / energy
-        """Units of z and of the multipliers."""
+        self.displacement, self.force = self.arms * self.length, self.length / energy
+        """Units of the unknowns and of the multipliers."""
 
 
 def _largest(values: np.ndarray) -> float:
@@ -137,8 +135,8 @@ class ActiveSet:
         solution = self._run()
         if solution.outcome != SOLVED:
             return self._cold_start(lower)
-        z = solution.y / units.ways
-        if (moved := float(z @ z)) > _MAX_WAY**2:
+        z = solution.y / units.displacement
+        if (moved := float(z @ z)) > _MAX_DISPLACEMENT**2:
             self._fresh, units.longest = False, max(units.longest, units.length * math.sqrt(moved))
         return solution
 
@@ -184,7 +182,7 @@ class ActiveSet:
         z, cost, flag, info = self._model.solve()
         outcome = self._outcomes.get(flag, FAILED) if cost == cost else FAILED  # the cost is NaN
         assert self.units is not None
-        return ProgramSolution(z * self.units.ways, info["lam"] * -self.units.force, outcome, info["iterations"])
+        return ProgramSolution(z * self.units.displacement, info["lam"] * -self.units.force, outcome, info["iterations"])
 
 
 def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
@@ -247,7 +245,7 @@ class InteriorPoint:
             outcome = EXCLUDED
         elif "DualInfeasible" in status:
             outcome = UNSUPPORTED
-        return ProgramSolution(np.array(result.x) * units.ways, multipliers, outcome, int(result.iterations))
+        return ProgramSolution(np.array(result.x) * units.displacement, multipliers, outcome, int(result.iterations))
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
         assert self._program is not None

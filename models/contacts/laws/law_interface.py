@@ -64,7 +64,7 @@ class ContactForces:
 
 @runtime_checkable
 class ContactLaw(Protocol):
-    """Contact law: the tail of a contact graph, behind the head that all contacts share."""
+    """Contact law: the tail of a contact graph, connected to the head that all contacts share."""
 
     @property
     def components(self) -> Sequence[str] | str:
@@ -115,7 +115,6 @@ def number_problems(
 
 
 def component_problem(contact: str, law: object, chosen: Sequence[str], allowed: Sequence[str], cure: str) -> Iterator[Problem]:
-    """Report E435 if the constrained components lack v_z, or contain a component to which the law gives no force."""
     others = [component for component in chosen if component not in allowed]
     if "v_z" in chosen and not others:
         return

@@ -14,7 +14,7 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 from screwbond.models.delta.kinematics.workspace import workspace
 from screwbond.models.delta.studies.pick_and_place import Tracking
 from screwbond.models.delta.studies.robot import DeltaRun
-from screwbond.models.pictures.from_results.contacts import happenings_of
+from screwbond.models.pictures.from_results.contacts import event_marks_of
 from screwbond.models.pictures.interpolation import Array, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Frame, Look, Panel, Solid, Trail
 from screwbond.models.pictures.scene import Scene
@@ -203,7 +203,7 @@ def delta_scene(
             Panel("tool", "m", three_curves(run.w, "$x_{}$")),
             Panel("motor angles", "rad", three_curves(run.y, "$y_{}$"), key=True),
         ),
-        "event_marks": happenings_of(run.result),
+        "event_marks": event_marks_of(run.result),
         "result": run.result,
         "size": 0.53 * unit,
         "view": VIEW,

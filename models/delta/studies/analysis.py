@@ -142,7 +142,7 @@ def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * 
     ends = determinant(low), determinant(high)
     if ends[0] * ends[1] > 0.0:
         roots = [f"{linearise_reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
-        title = f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
+        title = f"no single root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
         why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
         raise error("E469", title, "other limits; `sweep_poles` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))

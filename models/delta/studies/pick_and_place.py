@@ -114,20 +114,19 @@ def track(
     rtol: float = 1e-8,
     **settings: Any,
 ) -> Tracking:
-    """Run the robot so that the tool follows a motion (3,), m.
+    """Run the robot so that the tool follows a motion (3,), m, from its position and velocity at the start of the run.
 
     Parameters
     ----------
     control : a controller; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
-    t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts from the start of the motion,
-        or 0 if that is later, because controllers tick from 0 on, to its end.
+    t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts until the motion ends.
 
     Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E476, E478 from the controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)
     controller = control or task_control(parameters, motion, kp=kp, kd=kd, period=period, filter_time=filter_time)
-    t_start = settings.setdefault("t_start", max(motion.start, 0.0))
+    t_start = settings.get("t_start", 0.0)
     start, rates = motion.position(t_start), motion.velocity(t_start)
     motors = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(start)), rates) if np.any(rates) else None
     run = robot.simulate(

@@ -155,8 +155,8 @@ class GltfDraft:
     def move(self, node: int, series: Mapping[str, Array], *, steps: bool = False) -> None:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
-        A constant series becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
-        since viewers interpolate linearly between rows. `steps`: each row is valid until the next.
+        A constant series becomes a property of the node; a default value is omitted. The signs of rotations must be continuous,
+        since viewers interpolate between rows. `steps`: each row is valid until the next.
         """
         entry = self._tables["nodes"][node]
         for path, values in series.items():

@@ -87,9 +87,9 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     `foxglove.SceneUpdate` on "/scene", and a signal is JSON, {"value": ...}, on "/signals/NAME", with its unit in the metadata of
     its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
 
-    Returns the file written. Raises `ModelError` E160 for a run with neither frames nor signals, E579 for anything but a result,
-    E682 for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414, E415;
-    `ExtraError` E416 without the format's package.
+    Returns the file written. Raises `ModelError` E160 for a run with neither frames nor signals, E579 for anything but a result
+    or a scene, E682 for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414,
+    E415; `ExtraError` E416 without the format's package.
     """
     package, write = LOGS[known_ending(path, *LOGS)]
     require_package(f"a log {Path(path).suffix}", package)
@@ -100,7 +100,6 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return the content of the log of a scene and its result; raise E160, E682 or E683 as `save_log` does."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:

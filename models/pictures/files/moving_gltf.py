@@ -42,8 +42,8 @@ WHITE = (1.0, 1.0, 1.0)
 def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: float | None = None) -> Path:
     """Write a run as a moving scene in glTF 2.0, which browsers, Blender, slides and most 3-D viewers open.
 
-    Lengths are in m; the scene's upward direction becomes y, the direction that glTF calls up. Contact paths are complete from
-    the start; ghosts and lines across gaps are left out.
+    Lengths are in m; the scene's upward direction becomes y, as glTF requires. Contact paths are complete from the start; ghosts
+    and lines across gaps are left out.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: 
     path : ends in ".glb".
     seconds : playing time; by default the duration of the run.
 
-    Returns the file written. Raises `ModelError` E160 for a run without anything to show, E579 for anything but a result,
-    E680 for an invalid playing time, E681 for values that 32-bit floats cannot hold; `FileError` E414, E415.
+    Returns the file written. Raises `ModelError` E160 for a run without anything to show, E579 for anything but a result or a
+    scene, E680 for an invalid playing time, E681 for values that 32-bit floats cannot hold; `FileError` E414, E415.
     """
     known_ending(path, ".glb")
     contents = scene_bytes(as_scene(shown), seconds)
@@ -62,10 +62,10 @@ def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: 
 
 
 def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
-    scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
+    scene.need("solids, frames, paths or springs", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
         raise refusal(
-            "E680", f"the duration cannot be {seconds:g} s", "seconds=10.0", "omit `seconds` for real time", about=scene.title
+            "E680", f"the playing time cannot be {seconds:g} s", "seconds=10.0", "omit `seconds` for real time", about=scene.title
         )
     duration = float(scene.t[-1] - scene.t[0])
     draft = GltfDraft(scene.t if seconds is None or not duration > 0.0 else scene.t * (seconds / duration))

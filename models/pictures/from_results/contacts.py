@@ -112,13 +112,13 @@ def pile_panels(result: Result) -> tuple[Panel, ...]:
     return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
 
 
-def happenings_of(result: Result) -> tuple[EventMark, ...]:
+def event_marks_of(result: Result) -> tuple[EventMark, ...]:
     events = result.events
     return tuple(EventMark(time, "", mark) for time, mark in zip(events.times.tolist(), events.internal.tolist(), strict=True))
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant.
+    """Return energies (k,) by kind, J, without negligible kinds; their sum is constant except for the ledger's residual.
 
     `contacts` : paths of contacts, whose springs are a kind of their own.
     """
@@ -149,6 +149,6 @@ def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) ->
         total = np.sum([curve.values for curve in curves], axis=0)
         panels.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
     if residual is not None:
-        # Mostly rounding errors, of interest only if the energy account does not close. In J, whatever the unit of the energies.
+        # Mostly rounding errors, which matter only if the ledger does not close; with the unit in its title, it stays in J.
         panels.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True, on_demand=True))
     return tuple(panels)

@@ -32,7 +32,7 @@ PLATE_THICKNESS = 0.25
 POINT_DIAMETER = 0.1
 
 GROUND_MARGIN = 0.45
-"""Extension of a ground beyond the plates on it, relative to the extent of the largest plate."""
+"""Extension of a ground beyond the contact points on it, relative to the extent of the largest plate."""
 
 VIEW = np.array([0.25, 0.2, 1.0])
 """Direction from a planar model to the viewer: x points right, y points up, and the thickness just shows."""

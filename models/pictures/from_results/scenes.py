@@ -1,10 +1,11 @@
 """Scenes of results and archives: bodies, chains, joints, springs, contacts, forces, frames and energies.
 
-The model lists its visible objects (`Model.visible`); each kind has a builder here, which reads signals of the result only.
+The model lists its visible objects (`Model.visible`); builders here and in `planar` draw them from signals of the result.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,7 @@ from screwbond.models.pictures.from_results.contacts import (
     contact_panels,
     coordinate_panel,
     energies_of,
-    happenings_of,
+    event_marks_of,
     pile_panels,
     touches_of,
 )
@@ -46,6 +47,7 @@ from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
 from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
+from screws.calls import unknown_argument
 from screws.poses import is_pose
 from screws.shapes import HalfSpace
 from screws.surfaces import Surface
@@ -83,6 +85,9 @@ def scene_of(
         cure = "the result of a run: scene_of(simulate(graph, 1.0))"
         title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
+    allowed = ["names", "colours", *(each.name for each in dataclasses.fields(Scene))]
+    for word in fields.keys() - {*allowed}:
+        raise unknown_argument("scene_of", word, allowed)
     draft = _SceneBuilder(result, names or {}, colours or {})
     # Bodies in contact come first, in the order of the contacts: colours and numbers follow this order.
     for kind, draw in BUILDERS.items():
@@ -111,7 +116,7 @@ def scene_of(
         "springs": tuple(draft.coils),
         "forces": tuple(draft.forces),
         "panels": (*panels, *pile_panels(result), *balance_panels(energies, result.ledger.residual)),
-        "event_marks": happenings_of(result),
+        "event_marks": event_marks_of(result),
         "name": name,
         "size": size,
         "up": up,

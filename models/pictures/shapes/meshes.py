@@ -376,7 +376,6 @@ def grid_lines(rows: int, columns: int, n_u: int = LINE_COUNTS[0], n_v: int = LI
 
 
 VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
-"""Perceptually ordered colours from low to high."""
 
 
 def shades(values: Array) -> Array:

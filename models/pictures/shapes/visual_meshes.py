@@ -130,8 +130,7 @@ def joint_mesh(kind: str, size: float) -> Mesh:
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Return triangles from stl, obj, ply or dae, or None and a reason if there are none. Raises `ExtraError` (E416) without
-    trimesh."""
+    """Return the mesh of an stl, obj, ply or dae file, or None and the reason. Raises `ExtraError` (E416) without trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh
 
@@ -143,7 +142,7 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
         return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
     geometry = loaded.to_geometry() if isinstance(loaded, trimesh.Scene) else loaded
     if not len(geometry.faces) or not np.all(np.isfinite(geometry.vertices)):
-        return None, f"{file.name} contains no triangles"
+        return None, f"{file.name} contains no triangles, or points that are not finite"
     return shaded(geometry.vertices, geometry.faces), ""
 
 

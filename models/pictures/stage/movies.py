@@ -188,7 +188,7 @@ def show(
     window : open a window; by default True with a screen and outside notebooks.
 
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
-    result; `ExtraError` E416 without pyvista.
+    result or a scene; `ExtraError` E416 without pyvista, E418 if rendering is impossible.
     """
     require_package("a view", "pyvista")
     scene = as_scene(shown)
@@ -198,7 +198,7 @@ def show(
             "show(result, window=False), for the view alone",
             'page(result, "run.html"), still(...), poster(...), movie(...)',
         )
-        raise refusal("E578", f"there is no screen to show {scene.title} on", *cures, about=scene.title)
+        raise refusal("E578", f"no screen is available to show {scene.title}", *cures, about=scene.title)
     span = (float(scene.t[0]), float(scene.t[-1]))
     now = min(max(representative_time(scene) if t is None else t, span[0]), span[1])
     view = View(scene, now, size, opened)

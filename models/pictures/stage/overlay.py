@@ -116,7 +116,7 @@ class Sight:
         return cls(stage, camera, -np.asarray(depths, dtype=float))
 
     def sees(self, points: Array, near: float) -> NDArray[np.bool_]:
-        """Return which points (k, 3) are in the window, and at most `near` (m) behind an opaque surface."""
+        """Return a mask (k,) of points (k, 3) that are in the window and not more than `near` (m) behind a drawn surface."""
         rows, columns = self.depths.shape
         x, y = np.floor(self.camera.pixels(points, (columns, rows))).astype(int).T
         within = (x >= 0) & (x < columns) & (y >= 0) & (y < rows)

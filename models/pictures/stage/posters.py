@@ -68,11 +68,11 @@ def still(
     t = representative_time(scene) if t is None else t
     # Oversample twice and average: smoother edges than the window's own antialiasing.
     with Stage(scene, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
-        ring, camera = _corner(size), _roomy_camera(stage, t, size)
+        ring, camera = _corner(size), _closest_camera(stage, t, size)
         now = stage.show(t, camera)
         touch = _unseen_contact(stage, now, camera, size)
         if touch is not None:
-            camera = _roomy_camera(stage, t, size, round((size[0] - ring.box[0]) / scale) + 16)
+            camera = _closest_camera(stage, t, size, round((size[0] - ring.box[0]) / scale) + 16)
             now = stage.show(t, camera)
         image = to_image(stage.image(), size)
         lines = [*scene.subtitle, f"t = {t:.3f} s", *past_events(scene, t)]
@@ -82,7 +82,7 @@ def still(
     save_image(image, path)
 
 
-def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
+def _closest_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
     narrow = font(23, "bold").getlength(stage.scene.title) < BESIDE[0] - 40
     insets = ((a, b, max(c, right), d) for a, b, c, d in (BESIDE if narrow else BELOW, BETWEEN))
     cameras = [camera_of(stage, [t], size, inset) for inset in insets]
@@ -110,7 +110,7 @@ def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, i
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
     """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the contacts at
     this time count most for the direction of the view."""
-    scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
+    scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * margin) for margin in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
 
@@ -183,7 +183,7 @@ class Layout:
     foot, height : first row of the plots, and their height.
     dpi : resolution, which sets the size of the plots' text.
     legend : lower left corner.
-    room : margins of the scene that stay free of solids.
+    margins : left, top, right and bottom of the scene that stay free of solids.
     """
 
     size: tuple[int, int]
@@ -194,7 +194,7 @@ class Layout:
     height: int
     dpi: int
     legend: tuple[int, int]
-    room: tuple[int, int, int, int]
+    margins: tuple[int, int, int, int]
 
 
 WIDER = 1830 / 1560
@@ -237,7 +237,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
     layout = TOUCHING if scene.contacts else FREE
     size = layout.scene
     with Stage(scene, size, background=(PAPER, PAPER), around=True) as stage:
-        left, top, right, bottom = (720.0 / size[1] * room for room in layout.room)
+        left, top, right, bottom = (720.0 / size[1] * margin for margin in layout.margins)
         camera = camera_of(stage, [t], size, (left, top, right, bottom))
         now = stage.show(t, camera)
         scene_image = to_image(stage.image(), size)
@@ -263,8 +263,8 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    top = max(0, round(first) - layout.room[1])
-    height = min(layout.scene[1], round(last) + layout.room[3]) - top
+    top = max(0, round(first) - layout.margins[1])
+    height = min(layout.scene[1], round(last) + layout.margins[3]) - top
     saved = layout.scene[1] - height
     size, (x, y) = (layout.size[0], layout.size[1] - saved), layout.legend
     shorter = replace(layout, size=size, scene=(layout.scene[0], height), foot=layout.foot - saved, legend=(x, y - saved))
@@ -356,8 +356,8 @@ def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
     draw, (x, y, most) = ImageDraw.Draw(page), layout.title
     small = font(max(36, round(0.43 * most)))
-    room = page.width - 2 * x - sum(small.getlength(name) + 100 for name in scene.subtitle)
-    large = next((size for size in range(most, 40, -4) if font(size, "bold").getlength(scene.title) <= room), 40)
+    width = page.width - 2 * x - sum(small.getlength(name) + 100 for name in scene.subtitle)
+    large = next((size for size in range(most, 40, -4) if font(size, "bold").getlength(scene.title) <= width), 40)
     draw.text((x, y), scene.title, font=font(large, "bold"), fill=INK, anchor="lt")
     for name in scene.subtitle:
         draw.text((page.width - x, y + 10), name, font=small, fill=MUTED, anchor="rt")

@@ -228,7 +228,7 @@ class Stage:
         mesh: tuple[int, int] = (65, 97),
         on_screen: bool = False,
     ):
-        scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
+        scene.need("solids, frames, paths or springs", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
@@ -375,8 +375,8 @@ class Stage:
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def outline(self, times: Iterable[float]) -> Array:
-        """Return world points (j, 3) that outline everything that a camera must see at some times (s), including ghosts and
-        arrows."""
+        """Return world points (j, 3) around everything that a camera must see at some times (s), with arrows and, for a single
+        time, ghosts."""
         times = list(times)
         there = self.scene.t <= max(times)
         points: list[Array] = []

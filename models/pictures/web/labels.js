@@ -56,7 +56,7 @@ function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
   last.clear(); kept.forEach((side, key) => last.set(key, side));
   return left;
 }
-// What the pointer is on: the nearest body, and labels without space on that body or near the pointer.
+// Text beside the pointer: the nearest body under it, and labels without space on that body or near the pointer.
 const pointed = { bodies: [], left: [], away: [] };
 function tellPointed(x, y) {
   const box = [x - .5, y - .5, x + .5, y + .5], hit = pointed.bodies.flatMap((body, k) => body && covers(body, box) ? [k] : []).sort((a, b) => pointed.away[a] - pointed.away[b])[0];
@@ -82,7 +82,7 @@ function drawLabels(now, eye, near) {
     const [text, index] = f.label, H = now.frames[k]; if (!now.shown[k]) return;
     const o = pixel(column(H, 3)), tips = tipsOf(H, f.length * M.triad * eye.grown, pixel), z = [tips[2][0] - o[0], tips[2][1] - o[1]];
     if (f.length) tips.forEach(tip => avoid.push(...between(o, tip)));
-    // Beside the z axis, at its tip, or at the origin where there is no axis.
+    // Beside the z axis of a contact's frame; else words at its tip, single letters at the origin.
     const [at, away] = f.at_axis ? [[o[0] + .6 * z[0], o[1] + .6 * z[1]], [-z[1], z[0]]] : text.length > 1 ? [tips[2], f.length ? z : [1, 0]] : [o, [0, 1].map(i => 3 * o[i] - tips[0][i] - tips[1][i] - tips[2][i])];
     if (text) labels.push({ key: k, text, index, at, away, on: f.on });
   });

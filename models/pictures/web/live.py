@@ -25,7 +25,7 @@ from screws.errors import plural
 Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
-OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
+RULES_BY_SIZE = {3: "at", 7: "pose", 16: "matrix"}
 """Rule that turns a signal into a pose, by the signal's number of components."""
 
 
@@ -52,7 +52,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     facts = {
         "live": [slider_facts(run, name, bounds) for name, bounds in live.items()],
         "doubts": doubts_of(result),
-        **_places(scene, data, compiled, columns),
+        **_drawn_columns(scene, data, compiled, columns),
     }
     if not is_available():
         return page_json({**facts, "events": False, "why": REPLAYS, "replay": True})
@@ -115,7 +115,7 @@ class _Rules:
                 size = self.columns.layout[source.arguments[0].name].size
                 first = rule[1]
                 rule = (
-                    [OF_SIZE[size], first]
+                    [RULES_BY_SIZE[size], first]
                     if source.rule == "signal"
                     else ["plane", first, first + 1, first + 2 if size > 2 else None]
                 )
@@ -131,7 +131,7 @@ class _Rules:
         return value.T.ravel().tolist() if isinstance(value, np.ndarray) else value
 
 
-def _places(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
+def _drawn_columns(scene: Scene, data: Mapping[str, Any], compiled: Compiled, columns: _Columns) -> dict[str, Any]:
     rules, program = _Rules(columns), compiled.program
     contacts = {contact.point.path: contact for contact in program.contacts}
     touches = [touch.source for touch in scene.contacts if touch.source is not None]

@@ -121,8 +121,8 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsample(scene: Scene) -> Scene:
-    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half where playback is
-    slow."""
+    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half at the times of a
+    movie's frames."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -191,7 +191,8 @@ STRAIGHTNESS = 2e-3
 
 @dataclass(frozen=True, eq=False)
 class EventRows:
-    """Samples of a result in a span of time, with the values just before and just after simultaneous events in it.
+    """Samples of a result in a span of time, with the values just before and just after its events; simultaneous events count as
+    one.
 
     Attributes
     ----------

@@ -147,8 +147,8 @@ DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 def open_in_browser(path: Path) -> bool:
     """Open a file in the browser of the desktop; return False without a desktop, where a text browser would take over the
     terminal."""
-    elsewhere = sys.platform in ("win32", "darwin")
-    return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
+    has_desktop = sys.platform in ("win32", "darwin") or any(map(os.environ.get, DESKTOPS))
+    return has_desktop and webbrowser.open(path.resolve().as_uri())
 
 
 SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "labels.js", "plots.js", "graph.js", "play.js")
@@ -224,7 +224,7 @@ def page(
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
     plots : names of quantities plotted initially; by default the scene's panels, and characteristic quantities if these panels
-        show only energies. All other quantities can be chosen on the page.
+        show only energies. Other scalars and vectors of up to 7 components can be chosen on the page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
@@ -237,7 +237,7 @@ def page(
     scene = _scene(shown)
     plots = None if plots is None else names_of(plots, "plots")
     seconds = _duration(scene) if seconds is None else seconds
-    _times(scene, seconds, show)
+    _check_times(scene, seconds, show)
     if live is not None:
         # The run in the page has its own samples, shared by everything drawn, and no energy account.
         scene = replace(downsample(scene), panels=())
@@ -295,9 +295,9 @@ def _duration(scene: Scene) -> float:
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
 
-def _times(scene: Scene, seconds: float, show: float | None) -> None:
+def _check_times(scene: Scene, seconds: float, show: float | None) -> None:
     if not (math.isfinite(seconds) and seconds > 0.0):
-        raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
+        raise refusal("E582", f"the playing time cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
     if show is not None and not start <= show <= end:
         cures = (f"show= between {start:g} and {end:g}", "omit `show` to begin at the start")
@@ -307,7 +307,7 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
     """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
-    if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
+    if scene.result is not None and plots is None and all(map(_shows_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
     events = [mark.t for mark in scene.event_marks if not mark.internal]
     packed, playback = Packed(), show_times(scene, 601)
@@ -317,7 +317,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
     packed.put("t", scene.t, "Float64")
     return {
         "subtitle": scene.subtitle,
-        "early": _early(scene),
+        "early": _early_end(scene),
         "ink": INK,
         "palette": (*AXES, *ENERGIES[1:2], FORCE, *ENERGIES[2:]),
         "contacts": scene.contact_intervals(),
@@ -329,22 +329,22 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "flat": FLAT,
         **pack_scene(scene, packed),
         "plots": panels,
-        **_of_result(scene, packed, first),
+        **_result_data(scene, packed, first),
         "arrays": packed.arrays,
         "curves": packed.curves,
     }
 
 
-def _early(scene: Scene) -> str:
+def _early_end(scene: Scene) -> str:
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 
 
-def _of_energy(panel: Panel) -> bool:
+def _shows_energy(panel: Panel) -> bool:
     return panel.unit == "J" or panel.title.startswith("energy")
 
 
-def _of_result(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
+def _result_data(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:
     result = scene.result
     if result is None:
         return {"quantities": [], "also": [], "left_out": 0, "open": [], "bonds": [], "switches": [], "most_power": 0.0}

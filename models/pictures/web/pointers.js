@@ -1,4 +1,4 @@
-// Pointers: one drags (act: event, displacement in px; none at first), two pinch (factor and position).
+// One pointer drags: act(event, dx, dy in px, true when it goes down). Two pointers pinch: pinch(factor, event).
 function drag(node, act, pinch = null) {
   const fingers = new Map(), apart = () => { const [a, b] = fingers.values(); return b ? Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) : 1; };
   node.addEventListener("pointerdown", e => { fingers.set(e.pointerId, e); if (fingers.size === 1) act(e, 0, 0, true); });

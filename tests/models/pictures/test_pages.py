@@ -290,7 +290,7 @@ def test_without_webgl_there_is_text_and_every_plot(eggs: Scene, paths: dict[str
     with browser(webgl=False) as window:
         window.open(paths["eggs"])
         assert not window.run("Boolean(gl)")
-        assert "WebGL is switched off" in window.run("$('scene').innerText")
+        assert "provides no WebGL" in window.run("$('scene').innerText")
         assert window.run("panels.length") == sum(not panel.on_demand for panel in eggs.panels) and window.run("bonds.length") > 0
         assert [words for words in window.complaints if "WebGL" not in words] == []
         assert window.overflow() == 0
@@ -306,7 +306,7 @@ def test_a_spring_opens_its_informative_panels() -> None:
 
 
 def test_joint_velocities_are_shown_but_not_as_x_y_z() -> None:
-    """A point mass has the components x, y and z of its velocity; three hinges have their velocities 0, 1 and 2."""
+    """The velocity of a point mass has the components x, y and z; those of three hinges have the numbers 0 to 2."""
     rod = BodyInertia(1.0, (0.1, 0.1, 0.1))
     links = tuple(Link(f"link {k}", revolute((0, 1, 0)), rod, pose(np.eye(3), (0.3, 0.0, 0.0))) for k in range(3))
     graph, point = (

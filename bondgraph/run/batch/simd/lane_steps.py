@@ -1,7 +1,4 @@
-"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each value becomes one value per lane.
-
-A lane is bitwise equal to a single run, because both come from the same functions.
-"""
+"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each value becomes one value per lane."""
 
 from __future__ import annotations
 
@@ -34,8 +31,8 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 DRIVER = (
     "ready",
-    "proposed",
-    "judged",
+    "propose_step",
+    "accept_or_reject",
     "after_acceptance",
     "limited_by_stability",
     "noisy_step",
@@ -113,8 +110,8 @@ class LaneTable(Table):
     due_modes: LaneArrays
     # `DRIVER`.
     ready: Routine
-    proposed: Answer
-    judged: Answer
+    propose_step: Answer
+    accept_or_reject: Answer
     after_acceptance: Answer
     limited_by_stability: Answer
     noisy_step: Routine

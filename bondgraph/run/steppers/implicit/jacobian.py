@@ -96,8 +96,8 @@ def is_finite(nonzeros: Reals, count: int) -> bool:
 
 
 def differentiate(c: ImplicitTable, h: float) -> None:
-    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a square root at zero, evaluate the
-    Jacobian at the end of an Euler step instead; a shorter step evaluates it again."""
+    """Evaluate the Jacobian at (t, y). If an entry is not finite, as the derivative of a square root at zero, evaluate
+    the Jacobian at the end of an Euler step instead; a shorter step evaluates it again."""
     y, ahead, k, nonzeros = c.y, c.y_stage, c.k, c.nonzeros
     c.moved = False
     if c.nonzero_count == 0:

@@ -15,7 +15,6 @@ STRAIGHT = 2.0**-8
 """Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are
 relative to the largest sizes of the states so far or, if this limit is then exceeded, to their current values."""
 SIGNIFICANT = 0.1
-"""Fraction of the tolerance above which a correction of an integrated power is significant."""
 
 
 @inline

@@ -22,11 +22,6 @@ and a kind of linear algebra."""
 
 
 class ImplicitMethod(OneStep):
-    """Implicit method in machine code.
-
-    The options name the kind of linear algebra; "auto" chooses the cheapest kind for each linear system (`linear.layout`).
-    """
-
     def __init__(
         self, stepper: ImplicitStepper, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions
     ):
@@ -34,7 +29,7 @@ class ImplicitMethod(OneStep):
         nonzeros = int(self._systems["system"]["count"])
         library = stepper.machine_code()
         sizes = {"nonzero_count": nonzeros}
-        super().__init__(stepper.method, library, bound, tolerances, weights, sizes, options.ticks, options.settler)
+        super().__init__(stepper.method, library, bound, tolerances, weights, sizes, options.ticks, options.handler)
         for name, system in self._systems.items():
             self.table.point(name, system)
         self.table["nonzero_count"] = nonzeros

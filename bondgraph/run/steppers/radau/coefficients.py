@@ -60,4 +60,3 @@ RULE = Rule(
     weights=(0.0, (16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
     error=tuple(REAL_GAMMA * weight for weight in _difference((0.0, *NODES))),
 )
-"""Quadrature of order 5 at the stages, with the error estimate of the states."""

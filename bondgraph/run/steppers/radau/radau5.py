@@ -35,7 +35,7 @@ from bondgraph.run.steppers.radau.steps import (
 from bondgraph.run.steppers.shared_fields import derivative
 
 _FAST_CONVERGENCE = 1e-3
-"""Rate of convergence at or below which the next step uses the same Jacobian."""
+"""Rate of convergence at or below which the next step may use the same Jacobian."""
 _MAX_JACOBIAN_AGE = 10
 """Maximum number of steps with the same Jacobian, so that modes that begin to grow are noticed."""
 _MAX_KEPT_GROWTH = 1.6
@@ -116,8 +116,7 @@ def next_size(c: Any, length: float) -> float:
     return c.trial if stays else wish
 
 
-def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
-    """Look ahead from the end of an accepted step as `look_ahead` does, if the Jacobian is too old."""
+def look_ahead_if_due(c: RadauTable, h: float, error: float, method: Fixed) -> int:
     remember(c, h, error)
     c.age += 1
     if c.contraction <= _FAST_CONVERGENCE and c.age < _MAX_JACOBIAN_AGE and c.alert == 0:
@@ -141,8 +140,7 @@ def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fi
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Write the states at a node of the quadrature, the start or a stage; sums over stages keep the energy balance of the
-    method."""
+    """Write the states at a node of the quadrature: the start of the step (0) or a stage."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
         out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]
@@ -160,7 +158,7 @@ RADAU5 = Method(
     prepare_dense=prepare_dense,
     dense=dense,
     cubic=look_inside,
-    foresee=foresee,
+    look_ahead=look_ahead_if_due,
     next_size=next_size,
     coefficients=Implicit(table.REAL_GAMMA, slopes_inside, table.RULE, at_node),
 )

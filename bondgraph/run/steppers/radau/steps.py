@@ -118,7 +118,6 @@ def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
 
 
 def guess(c: RadauTable, h: float) -> None:
-    """Start the iteration from the polynomial of the previous step, if there is one, and otherwise from zero."""
     n, z, w, before = c.n, c.z, c.w, c.before
     for i in range(POINTS * n):
         z[i] = 0.0
@@ -181,7 +180,6 @@ def correct(c: RadauTable, h: float) -> float:
 
 
 def converges(c: RadauTable, h: float) -> bool:
-    """Solve for the stages by the simplified Newton iteration; return True if it converges."""
     n, y, argument, z, before = c.n, c.y, c.y_stage, c.z, 0.0
     allowed = larger(10.0 * EPSILON / c.rtol, smaller(_ITERATION_ERROR, sqrt(c.rtol)))
     c.remaining = power(larger(c.remaining, EPSILON), _REMAINING_POWER)
@@ -208,8 +206,8 @@ def converges(c: RadauTable, h: float) -> bool:
 
 
 def filtered(c: RadauTable, h: float, k: Reals) -> float:
-    """Compute the error of the step, with rates k at its start, into `error`; return the sum of the squares of its ratios to the
-    tolerance."""
+    """Compute the error of the step into `error`, for rates k at or near its start; return the sum of the squares of its ratios
+    to the tolerance."""
     n, y, z, error, system, total = c.n, c.y, c.z, c.error, c.system, 0.0
     for i in range(n):
         state = system.order[i]

@@ -97,7 +97,7 @@ RODAS5P = Method(
     prepare_dense=prepare_dense,
     dense=dense,
     cubic=look_inside,
-    foresee=look_ahead,
+    look_ahead=look_ahead,
     coefficients=Implicit(table.GAMMA, slopes_inside, LOBATTO, at_node),
 )
 

@@ -48,7 +48,6 @@ class TaylorTable(IntegratorTable):
 
 @inline
 def ratio_of_lengths(ratio: float) -> float:
-    """Return the ratio from `attempt`, by which the step size is to be divided."""
     return ratio
 
 
@@ -173,7 +172,7 @@ class TaylorSeries(OneStep):
         assert bound.program.expand is not None, "refused by `choose`"
         kernel = bound.program.expand(order_for(tolerances.relative))
         order = kernel.n_out // (bound.program.states + bound.quadratures)
-        super().__init__(TAYLOR, machine_code(), bound, tolerances, weights, {"order": order}, options.ticks, options.settler)
+        super().__init__(TAYLOR, machine_code(), bound, tolerances, weights, {"order": order}, options.ticks, options.handler)
         self._kernel = kernel
         self.table.point("expand", kernel.address or 0)
         self.table["order"] = order

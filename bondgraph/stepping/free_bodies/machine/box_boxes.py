@@ -8,13 +8,13 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, place_of, s
 from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
-WAY1, WAY2 = 9, 12
+CENTRES1, CENTRES2 = 9, 12
 """Offsets in the data of a pair: after the cosines of all axes (3, 3), the vector between the centres in the axes of the first
 box, and in those of the second."""
 CROSSING, CORNER = 1000, 2000
 """First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
-"""Minimum distance of speculative points from the nearest other point, as a fraction of the size of the smaller box."""
+"""Minimum distance of speculative points from the first point of the pair, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 NOT_SEPARATED = -1e300
@@ -27,7 +27,7 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
     """Add the contact points of two boxes: at most eight corners of a common patch, or one point and corners that do not touch
     yet."""
     C = empty_like(c.gap, 15)
-    d1, d2 = C[WAY1:], C[WAY2:]
+    d1, d2 = C[CENTRES1:], C[CENTRES2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
     between(c, one, other, C, d1, d2)
     size = smaller(larger(larger(h1[0], h1[1]), h1[2]), larger(larger(h2[0], h2[1]), h2[2]))
@@ -241,7 +241,7 @@ def axis_after(axis: int) -> int:
 
 
 def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int, feature: int) -> int:
-    """Add a corner of a patch, given in the frame of a's face, unless it has been added; return the count of corners."""
+    """Add a corner of a patch, given in the frame of a's face, unless it or eight others have been added; return their count."""
     kept, tolerance = patch_data[KEPT:], patch_data[TOLERANCE]
     for k in range(count):
         if abs(at[0] - kept[3 * k]) <= tolerance and abs(at[1] - kept[3 * k + 1]) <= tolerance:
@@ -261,7 +261,7 @@ def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: f
     """Add the nearest points of two boxes if none of the 15 directions gives them: a corner and a point of a box, or points of
     two edges if the search for axes preferred a face with nearly the same gap."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
-    d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
+    d1, d2, square, corner, first = C[CENTRES1:], C[CENTRES2:], 1e300, 0, 1
     for s in range(8):
         x, y, z = side(s, 4) * h1[0], side(s, 2) * h1[1], side(s, 1) * h1[2]
         total = 0.0
@@ -296,7 +296,7 @@ def beyond(x: float, limit: float) -> float:
 
 
 def corner_point(c: PileTable, a: int, b: int, corner: int, gap: float, sign: float) -> None:
-    """Add a corner of box a and the nearest point of box b, the second of the pair if the sign is 1."""
+    """Add a corner of box a and the nearest point of box b; b is the second box of the pair if the sign is 1."""
     at, local, n, R, h = empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_R[b * 9 :], c.half[b * 3 :]
     for i in unrolled(range(3)):
         at[i] = place_of(c, a, corner, i)
@@ -307,7 +307,7 @@ def corner_point(c: PileTable, a: int, b: int, corner: int, gap: float, sign: fl
     if gap > 0.0:
         for i in unrolled(range(3)):
             n[i] = (R[3 * i] * local[0] + R[3 * i + 1] * local[1] + R[3 * i + 2] * local[2]) / gap
-    else:  # the corner is in the box: push it towards the centre
+    else:  # the corner is in the box: the normal joins the centres
         x, y, z = (
             c.shape_p[b * 3] - c.shape_p[a * 3],
             c.shape_p[b * 3 + 1] - c.shape_p[a * 3 + 1],

@@ -29,7 +29,6 @@ def place_shapes(c: PileTable) -> None:
 
 
 def find_pairs(c: PileTable) -> int:
-    """Find the pairs of each set whose bounding boxes overlap, ordered by their shapes; return a status."""
     c.pairs = 0
     for k in range(c.sets):
         first, last = c.first_shape[k], c.first_shape[k + 1]
@@ -42,7 +41,6 @@ def find_pairs(c: PileTable) -> int:
 
 
 def widest(c: PileTable, first: int, last: int) -> int:
-    """Return the direction along which the centres of finite shapes are spread most."""
     axis, most = 0, -1.0
     for i in unrolled(range(3)):
         low, high = INFINITE, -INFINITE
@@ -70,7 +68,6 @@ def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
 
 @inline
 def after(c: PileTable, one: int, other: int, low: float, axis: int) -> bool:
-    """Return True if a shape comes after another: it begins later, or at the same point but with a higher index."""
     begin = c.bounds[one * 6 + axis]
     return begin > low or (begin == low and one > other)
 
@@ -113,7 +110,6 @@ def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
 
 
 def is_still(c: PileTable, b: int) -> bool:
-    """Return True if a body sleeps, or is not free and does not move."""
     speed = 0.0
     for i in unrolled(range(6)):
         speed = larger(speed, abs(c.before[6 * b + i]))

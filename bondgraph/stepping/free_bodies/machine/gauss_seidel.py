@@ -109,8 +109,6 @@ def visit(c: PileTable, k: int) -> float:
 
 
 def update(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint) -> float:
-    """Update the impulse of one contact and the velocities of its bodies, using the latest velocities; return the largest change
-    of a velocity."""
     x, y, z = relative(row, one, other, 0), relative(row, one, other, 1), relative(row, one, other, 2)
     normal, first, second, mu = r[0], r[1], r[2], row[FRICTION_PLACE]
     u = row[0] * x + row[1] * y + row[2] * z + row[OFFSET]
@@ -128,7 +126,6 @@ def update(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint) -> float:
 
 
 def change_by(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint, a: float, b: float, d: float) -> float:
-    """Set the impulse of a contact, and change the velocities of its bodies; return the largest change of a velocity."""
     by, across, along = a - r[0], b - r[1], d - r[2]
     push(row, one, other, by, across, along)
     r[0], r[1], r[2] = a, b, d
@@ -137,7 +134,6 @@ def change_by(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint, a: flo
 
 @inline
 def relative(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
-    """Return a component of the velocity of the second body relative to the first at their contact."""
     j, k = (i + 1) % 3, (i + 2) % 3
     spin2 = other[j] * row[ARM2 + k] - other[k] * row[ARM2 + j]
     spin1 = one[j] * row[ARM1 + k] - one[k] * row[ARM1 + j]

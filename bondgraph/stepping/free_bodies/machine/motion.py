@@ -110,7 +110,6 @@ def times(R: Reals, v: Reals, i: Fixed) -> float:
 
 @inline
 def times_back(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return component i of R' v, R transposed times v."""
     return R[i] * v[0] + R[3 + i] * v[1] + R[6 + i] * v[2]
 
 

@@ -77,17 +77,17 @@ def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
 
 def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
     """Set the normal of two balls where they meet during the step, or are nearest, on straight paths; return the gap along it."""
-    way, radii = empty_like(c.gap, 3), c.thickness[one] + c.thickness[other]
+    path, radii = empty_like(c.gap, 3), c.thickness[one] + c.thickness[other]
     for i in unrolled(range(3)):
-        way[i] = c.h * (velocity_of(c, other, i) - velocity_of(c, one, i))
-    square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2]
-    towards = -(d[0] * way[0] + d[1] * way[1] + d[2] * way[2])
+        path[i] = c.h * (velocity_of(c, other, i) - velocity_of(c, one, i))
+    square = path[0] * path[0] + path[1] * path[1] + path[2] * path[2]
+    towards = -(d[0] * path[0] + d[1] * path[1] + d[2] * path[2])
     outside = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - radii * radii
     if square > 0.0 and towards > 0.0:
         root = towards * towards - square * outside
         share = smaller((towards - sqrt(root) if root > 0.0 else towards) / square, 1.0)
         for i in unrolled(range(3)):
-            n[i] = d[i] + share * way[i]
+            n[i] = d[i] + share * path[i]
         size = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
         for i in unrolled(range(3)):
             n[i] = n[i] / size

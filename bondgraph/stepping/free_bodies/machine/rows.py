@@ -87,7 +87,6 @@ def side_of(c: PileTable, row: Reals, b: int, point: Reals, arm: Fixed, light: F
 
 @inline
 def lever(row: Reals, arm: Fixed, i: Fixed, j: Fixed) -> float:
-    """Return a component of the cross product of an arm and a direction."""
     a, b = (j + 1) % 3, (j + 2) % 3
     return row[arm + a] * row[3 * i + b] - row[arm + b] * row[3 * i + a]
 
@@ -112,7 +111,6 @@ def entry(row: Reals, i: Fixed, j: Fixed) -> float:
 
 @inline
 def along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
-    """Return the relative velocity along a direction of a contact, from the velocities of both bodies."""
     total = 0.0
     for j in unrolled(range(3)):
         total = total + row[3 * i + j] * (other[3 + j] - one[3 + j])
@@ -150,7 +148,6 @@ def is_before(a: int, b: int, s1: int, s2: int) -> bool:
 
 
 def same_feature(c: PileTable, i: int, first: int, last: int) -> int:
-    """Return the unused contact of the previous step between the same features, or -1."""
     match = -1
     for j in range(first, last):
         if match < 0 and c.used[j] == 0 and c.feature[i] >= 0 and c.earlier_feature[j] == c.feature[i]:
@@ -159,7 +156,6 @@ def same_feature(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
-    """Return the nearest unused contact of the previous step, or -1."""
     match, least = -1, 1e300
     for j in range(first, last):
         x, y, z = (
