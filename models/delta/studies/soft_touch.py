@@ -116,7 +116,7 @@ class TouchPlan:
     """
 
     place: tuple[float, float, float] | None = vector(
-        3, "m", "tool position at the contact, approached in the direction of +x1; by default, motor angles of pi/4", None
+        3, "m", "tool position at the contact, by default that of motor angles of pi/4; the finger approaches along +x1", None
     )
     gap: float = number("m", "distance between finger and brick at the start", 0.045, above=0.0)
     arrive: float = number("s", "time at which the finger is near and the slow approach begins", 2.5, above=0.0)
