@@ -298,7 +298,7 @@ def _run_arguments(group: Any) -> None:
         help="initial motor angles, or angles of the linear system, rad (default pi/4)",
     )
     start.add_argument(
-        "--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="initial tool position, instead of --y, m; x3 points down"
+        "--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool position, instead of --y, m; x3 points down"
     )
     group.add_argument("--rates", nargs=3, type=float, metavar=("V1", "V2", "V3"), help="motor velocities, rad/s")
     torque = group.add_mutually_exclusive_group()

@@ -112,15 +112,15 @@ SHAPES = {
     "mesh": ElementRule({"filename": NAME.required, "scale": SCALE}),
 }
 MATERIAL = {"color": ElementRule({"rgba": FOUR})}
-SKIN = {"origin": ORIGIN, "geometry": ElementRule({}, SHAPES, least=1, choice=True)}
+SHAPE_PARTS = {"origin": ORIGIN, "geometry": ElementRule({}, SHAPES, least=1, choice=True)}
 INERTIA = {f"i{entry}": FACTOR.required if entry[0] == entry[1] else FACTOR for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
 INERTIAL = {"origin": ORIGIN, "mass": ElementRule({"value": MASS.required}, least=1), "inertia": ElementRule(INERTIA, least=1)}
 LINK = {
     "inertial": ElementRule({}, INERTIAL),
     "visual": ElementRule(
-        {"name": TEXT}, {**SKIN, "material": ElementRule({"name": TEXT}, MATERIAL, first_counts=True)}, most=math.inf
+        {"name": TEXT}, {**SHAPE_PARTS, "material": ElementRule({"name": TEXT}, MATERIAL, first_counts=True)}, most=math.inf
     ),
-    "collision": ElementRule({"name": TEXT}, SKIN, most=math.inf),
+    "collision": ElementRule({"name": TEXT}, SHAPE_PARTS, most=math.inf),
 }
 JOINT = {
     "parent": ElementRule({"link": NAME.required}, least=1),
