@@ -47,7 +47,7 @@ def with_address(setup: str, address: str) -> str:
     return setup.replace("[metadata]\n", f"[metadata]\nproject_urls =\n{lines}\n", 1)
 
 
-def supply(folder: Path) -> None:
+def compile_solvers(folder: Path) -> None:
     """Compile the solvers of the sources in a folder, and store their machine code there for the wheel."""
     environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": str(folder)}
     target = folder / "bondgraph" / "emit" / "supplied"
@@ -73,7 +73,7 @@ def pack(out: Path, address: str = "") -> list[Path]:
             print("no public address: package indexes will not show the pictures of README.md; run make dist ADDRESS=https://...")
         build = [sys.executable, "-m", "build", "--outdir", str(out.resolve())]
         subprocess.run([*build, "--sdist", folder], check=True)
-        supply(Path(folder))
+        compile_solvers(Path(folder))
         subprocess.run([*build, "--wheel", folder], check=True)
     return sorted(out.glob(f"*-{setup['metadata']['version']}*"))
 

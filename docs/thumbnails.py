@@ -73,7 +73,7 @@ def of_examples() -> dict[str, str]:
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save figures narrower at the same font size; two rows of plots are as high as a thumbnail."""
+    """Context in which figures are saved narrower at the same font size; two rows of plots are as high as a thumbnail."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig
