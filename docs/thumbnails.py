@@ -1,7 +1,4 @@
-"""Thumbnails of the examples.
-
-`python -m docs.thumbnails` redraws all thumbnails, or those of the named examples.
-"""
+"""Thumbnails of the examples: `python -m docs.thumbnails` redraws all thumbnails, or those of the named examples."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A robot arm hits a wall (Wang, Dehio and Kheddar 2022): its effective mass, the impact force, and the rebound speed.
 
-   arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: one component of the twist is reversed, or
+   arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: one component of the twist is stopped, or
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
 Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'

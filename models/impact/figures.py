@@ -156,7 +156,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses in random configurations against each other, coloured by the order that the paper states, and sorted."""
+    """Plot masses in random configurations against each other, coloured by whether the paper's order holds, and sorted."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"

@@ -1,4 +1,4 @@
-"""Shapes of MJCF: their poses, pictures, and the inertia that they give to a body without <inertial>.
+"""Shapes of MJCF: their poses, pictures, and the inertia that they give to their body.
 
 Source: the modelling chapter of MuJoCo's documentation, sections body/geom and compiler.
 """
