@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.compile.changes import converted_states, dependent_among
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
@@ -103,10 +104,12 @@ def with_values(
     numbers: Sequence[float],
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
+    t: float = 0.0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,)."""
+    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,) at a
+    start at the time t (s)."""
     changes, starts = dict(parameters or {}), dict(initial or {})
-    x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
+    x = compiled.starting_point(initial, parameters, t)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
     for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
         target, block = (starts, x) if state >= 0 else (changes, p)
@@ -118,28 +121,38 @@ def with_values(
 
 
 def start_slopes(
-    compiled: Compiled, varied: FreeParameters, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
+    compiled: Compiled,
+    varied: FreeParameters,
+    parameters: Mapping[str, Any] | None,
+    initial: Mapping[str, Any] | None,
+    t: float = 0.0,
 ) -> np.ndarray:
-    """Return derivatives (n, k) of the initial state with respect to the varied numbers.
+    """Return derivatives (n, k) of the initial state at the time t (s) with respect to the varied numbers.
 
-    The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Raises
-    `ModelError` E371 if the differences do not converge, or if a slight change of a number changes the mode of the start."""
-    x, m = compiled.initial(initial, parameters)
+    The user's start formulas accept only numbers, so their results, and states that follow from efforts or flows in `initial`,
+    are differentiated by extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if a slight
+    change of a number changes the mode of the start."""
+    x, m, p = compiled.starting_point(initial, parameters, t)
     if len(m):
-        _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
+        _refuse_edges(compiled, varied, varied.values(p, x), m, parameters, initial, t)
     slopes = np.zeros((len(x), len(varied)))
     for j, state in enumerate(varied.states):
         if state >= 0:
             slopes[state, j] = 1.0
-    if not compiled.system.starts:
+    _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, initial or {})
+    converted = converted_states(compiled.model, compiled.system, independent)
+    if not compiled.system.starts and not converted:
         return slopes
-    numbers = varied.values(compiled.parameters(parameters), x)
-    for j in range(len(varied)):
+    numbers = varied.values(p, x)
+    for j, (name, _) in enumerate(varied.entries):
+        slot, state = compiled.program.layout[name], compiled.system.resolve(name)
+        as_state = {name: x[slot.start : slot.stop].reshape(slot.shape)} if state in converted.values() else {}
+        others = {each: value for each, value in independent.items() if converted.get(each) != state} | as_state
 
-        def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
+        def start(number: float, j: int = j, others: Mapping[str, Any] = others) -> tuple[np.ndarray, np.ndarray]:
             # other start values keep the user's values, or follow from formulas
-            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, initial)
-            return compiled.initial(starts, changes)
+            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, others, t)
+            return compiled.starting_point(starts, changes, t)[:2]
 
         at = float(numbers[j])
         strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
@@ -163,13 +176,14 @@ def _refuse_edges(
     m: np.ndarray,
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
+    t: float,
 ) -> None:
     """Raise E371 if a tiny change of a number changes the modes m of the start, as when sticking parts begin to move."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
-            changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
+            changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial, t)
             try:
-                modes = compiled.initial(starts, changes)[1]
+                modes = compiled.starting_point(starts, changes, t)[1]
             except ScrewbondError:
                 continue
             if np.any(modes != m):
