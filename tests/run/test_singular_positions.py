@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -111,3 +112,12 @@ def test_batches_and_kept_names():
         crank().simulate(3.0, singular="keep", keep=["bars.q"], progress=False)
     with pytest.raises(RunError, match="E304"):
         crank().simulate(3.0, singular="pass", progress=False)
+
+
+def test_the_cost_of_a_run_is_the_cost_of_all_its_parts():
+    whole = crank().simulate(3.0, singular="keep", progress=False).statistics
+    assert whole.wall_time > whole.integration_time > 0.0
+    first = replace(whole, wall_time=1.0, rounding=replace(whole.rounding, steps=2, rtol=1e-9, states=("a", "b")))
+    total = first + replace(whole, wall_time=2.0, rounding=replace(whole.rounding, steps=3, rtol=1e-8, states=("b", "c")))
+    assert (total.steps, total.wall_time, total.local_rtol) == (2 * whole.steps, 3.0, whole.local_rtol)
+    assert total.rounding == replace(whole.rounding, steps=5, rtol=1e-8, states=("a", "b", "c"))
