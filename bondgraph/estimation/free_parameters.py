@@ -108,7 +108,11 @@ def with_values(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,) at a
     start at the time t (s)."""
-    changes, starts = dict(parameters or {}), dict(initial or {})
+    changes, states = dict(parameters or {}), converted_states(compiled.model, compiled.system, initial or {})
+    replaced = {
+        compiled.system.resolve(name) for (name, _), state in zip(varied.entries, varied.states, strict=True) if state >= 0
+    }
+    starts = {name: value for name, value in (initial or {}).items() if states.get(name) not in replaced}
     x = compiled.starting_point(initial, parameters, t)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
     for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
@@ -140,18 +144,14 @@ def start_slopes(
         if state >= 0:
             slopes[state, j] = 1.0
     _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, initial or {})
-    converted = converted_states(compiled.model, compiled.system, independent)
-    if not compiled.system.starts and not converted:
+    if not compiled.system.starts and not converted_states(compiled.model, compiled.system, independent):
         return slopes
     numbers = varied.values(p, x)
-    for j, (name, _) in enumerate(varied.entries):
-        slot, state = compiled.program.layout[name], compiled.system.resolve(name)
-        as_state = {name: x[slot.start : slot.stop].reshape(slot.shape)} if state in converted.values() else {}
-        others = {each: value for each, value in independent.items() if converted.get(each) != state} | as_state
+    for j in range(len(varied)):
 
-        def start(number: float, j: int = j, others: Mapping[str, Any] = others) -> tuple[np.ndarray, np.ndarray]:
+        def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
             # other start values keep the user's values, or follow from formulas
-            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, others, t)
+            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, independent, t)
             return compiled.starting_point(starts, changes, t)[:2]
 
         at = float(numbers[j])

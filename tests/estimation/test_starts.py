@@ -8,7 +8,7 @@ from screwbond.models import attach_contact, contact, rigid_body
 
 from bondgraph import IC, J0, J1, Automaton, Block, C, Friction, Graph, I, R, Se, StateSpec, Transition, compile_model
 from bondgraph.errors import ModelError, RunError
-from bondgraph.estimation import run_sensitivities
+from bondgraph.estimation import Experiment, estimate, run_sensitivities
 from screws.scalars import sqrt
 from screws.surfaces import egg
 from tests.checks.small_graphs import loop
@@ -51,6 +51,14 @@ def test_a_momentum_that_follows_from_a_velocity_depends_on_the_mass():
     run = run_sensitivities(compiled, ["m.mass", "m.p"], 1.0, initial={"m.flow": 3.0}, progress=False)
     decay = np.exp(-run.t / 2.0)
     np.testing.assert_allclose(run["m.flow"], np.column_stack([0.75 * run.t * decay, 0.5 * decay]), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "initial"), [("m.mass", {"m.flow": 3.0}), ("m.p", {"m.flow": 1.0}), ("m.p", {"m.p": 1.0})])
+def test_an_estimate_with_a_start_velocity(name, initial):
+    t = np.linspace(0.0, 3.0, 31)
+    data = Experiment({"m.flow": (t, 3.0 * np.exp(-t / (1.7 if name == "m.mass" else 2.0)))}, initial=initial)
+    made = estimate(loop(I("m", mass=2.0), R("d", damping=1.0)), {name: (0.5, 1.0, 10.0)}, data, progress=False)
+    assert made.values == pytest.approx([1.7 if name == "m.mass" else 6.0], rel=1e-6)
 
 
 def test_a_momentum_that_follows_from_a_velocity_depends_on_the_position():
