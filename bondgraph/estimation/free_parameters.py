@@ -133,9 +133,9 @@ def start_slopes(
 ) -> np.ndarray:
     """Return derivatives (n, k) of the initial state at the time t (s) with respect to the varied numbers.
 
-    The user's start formulas accept only numbers, so their results, and states that follow from efforts or flows in `initial`,
-    are differentiated by extrapolated differences. Raises `ModelError` E371 if the differences do not converge, or if a slight
-    change of a number changes the mode of the start."""
+    The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Without such
+    formulas, `Variational.with_conversions` adds the derivatives of states that follow from efforts or flows. Raises `ModelError`
+    E371 if the differences do not converge, or if a slight change of a number changes the mode of the start."""
     x, m, p = compiled.starting_point(initial, parameters, t)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(p, x), m, parameters, initial, t)
@@ -143,9 +143,9 @@ def start_slopes(
     for j, state in enumerate(varied.states):
         if state >= 0:
             slopes[state, j] = 1.0
-    _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, initial or {})
-    if not compiled.system.starts and not converted_states(compiled.model, compiled.system, independent):
+    if not compiled.system.starts:
         return slopes
+    _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, initial or {})
     numbers = varied.values(p, x)
     for j in range(len(varied)):
 

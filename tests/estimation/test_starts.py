@@ -53,6 +53,15 @@ def test_a_momentum_that_follows_from_a_velocity_depends_on_the_mass():
     np.testing.assert_allclose(run["m.flow"], np.column_stack([0.75 * run.t * decay, 0.5 * decay]), rtol=1e-6, atol=1e-9)
 
 
+def test_a_matrix_and_a_zero_may_be_varied_with_a_start_velocity():
+    mass, step = np.array([[2.0, 0.5], [0.5, 1.0]]), np.array([[0.0, 1e-5], [1e-5, 0.0]])
+    compiled = loop(I("m", mass=mass), R("d", damping=[1.0, 0.0])).compile()
+    settings = {"initial": {"m.flow": [1.0, -1.0]}, "progress": False, "rtol": 1e-10}
+    run = run_sensitivities(compiled, ["m.mass", "d.damping"], 1.0, **settings)
+    ends = [compiled.simulate(1.0, parameters={"m.mass": mass + h}, **settings)["m.flow"][-1] for h in (step, -step)]
+    np.testing.assert_allclose(run["m.flow"][-1, :, 1:3].sum(axis=1), (ends[0] - ends[1]) / 2e-5, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("name", "initial"), [("m.mass", {"m.flow": 3.0}), ("m.p", {"m.flow": 1.0}), ("m.p", {"m.p": 1.0})])
 def test_an_estimate_with_a_start_velocity(name, initial):
     t = np.linspace(0.0, 3.0, 31)
