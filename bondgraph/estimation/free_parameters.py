@@ -135,7 +135,8 @@ def start_slopes(
 
     The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Without such
     formulas, `Variational.with_conversions` adds the derivatives of states that follow from efforts or flows. Raises `ModelError`
-    E371 if the differences do not converge, or if a slight change of a number changes the mode of the start."""
+    E371 if the differences do not converge, or if a slight change of a number changes the mode of the start.
+    """
     x, m, p = compiled.starting_point(initial, parameters, t)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(p, x), m, parameters, initial, t)
