@@ -148,6 +148,7 @@ class Variational:
         if not states:
             return S
         x, m, p = start
+        x = Bound(compiled.program, p, t).consistent(0.0, x, m)[0]
         labels, prepared = self.outputs(list(states))
         parameters = prepared.parameters(p[: len(p) - int(compiled.prepare.n_out)])
 

@@ -75,6 +75,12 @@ def test_a_momentum_that_follows_from_a_velocity_depends_on_the_position():
     np.testing.assert_allclose(run["arm.p"][0], [4.0, 1.0], atol=1e-8)
 
 
+def test_a_charge_that_follows_from_a_voltage_depends_on_its_law():
+    law = C("c", charge=lambda e, a: a * e + 0.1 * e**3, parameters={"a": 2.0})
+    run = run_sensitivities(loop(law, R("r", 1.0)), "c.a", 1.0, initial={"c.effort": 2.0}, progress=False)
+    assert run["c.q"][0] == pytest.approx([2.0], rel=1e-9)
+
+
 def test_sensitivities_begin_at_the_start_time():
     supply = Se("supply", lambda t: 1.0 + t, signals="time")
     compiled = loop(supply, C("c", capacitance=1.0), R("r", 2.0)).compile()
