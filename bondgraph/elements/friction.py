@@ -70,6 +70,8 @@ def Friction(
     limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), both non-negative,
         the second no less than the first.
     viscous : additional effort per flow, non-negative.
+    initial : state at the start.
+    alpha1 : rate, 1/s, at which a remaining flow decays while it sticks.
     scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` equals `scale` by
         default, and is for one dimension only.
     heat : True for a port "heat" as on an `R`, out of which its power flows as heat; the energy of an impulse is recorded as

@@ -193,7 +193,7 @@ def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     simultaneous ticks are executed, if the clock changes states. `newton_k` computes residuals and a Newton step of a nonlinear
     loop. Other routines serve only the solver.
 
-    Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, and the errors of compilation.
     """
     routines = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():

@@ -46,11 +46,10 @@ _SHIFT = 2.0**-20
 
 @dataclass(frozen=True)
 class FMU:
-    """Functional mock-up unit in a file.
+    """Functional mock-up unit in the file `path`.
 
     Parameters
     ----------
-    path : path of the file.
     version : version of the standard, 2 or 3.
     identifier : name of the library.
     token : string that the importer must pass back.
