@@ -115,13 +115,16 @@ def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, 
 
 
 def sphere(radius: float) -> Surface:
-    """Return a sphere about the object origin; `radius` in m."""
+    """Return a sphere about the object origin; `radius` in m. Raises `GeometryError` G101 unless it is positive and finite."""
     checks.check_positive("sphere", radius=radius)
     return Surface(Sphere(), {"radius": float(radius)}, float(radius))
 
 
 def ellipsoid(semi_axes: Sequence[float]) -> Surface:
-    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
+    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m.
+
+    Raises `GeometryError` G101 unless they are three positive, finite lengths.
+    """
     axes = reals(semi_axes, 3)
     if axes is None:
         title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
@@ -252,13 +255,17 @@ class Torus:
 
 
 def plane(extent: float = 1.0) -> Surface:
-    """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture."""
+    """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture.
+
+    Raises `GeometryError` G101 unless it is positive and finite.
+    """
     checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
 
 
 def cylinder(radius: float, extent: float | None = None) -> Surface:
-    """Return an infinitely long cylinder about the z axis; `radius` in m; `extent` (m) is half the length of its picture."""
+    """Return an infinitely long cylinder about the z axis; `radius` in m; `extent` (m) is half the length of its picture, by
+    default the diameter. Raises `GeometryError` G101 unless both are positive and finite."""
     checks.check_positive("cylinder", radius=radius)
     size = 2.0 * radius if extent is None else extent
     checks.check_positive("cylinder", extent=size)
