@@ -25,9 +25,9 @@ def untilde(matrix: Matrix3) -> np.ndarray:
 
 
 def series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
-    """Return the sum of coefficients[k] s^k by Horner's rule."""
-    total: Scalar = coefficients[-1]
-    for coefficient in reversed(coefficients[:-1]):
+    """Return the sum of coefficients[k] s^k by Horner's rule; 0 without coefficients."""
+    total: Scalar = 0.0
+    for coefficient in reversed(coefficients):
         total = total * s + coefficient
     return total
 

@@ -19,6 +19,7 @@ import numpy as np
 from bondgraph.output.cells import typeset
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tex import decimal_latex
+from screws.calls import explain_methods
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -151,6 +152,7 @@ def by_real_part(numbers: np.ndarray) -> np.ndarray:
     return numbers if np.any(numbers.imag) else numbers.real
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
 class TransferFunction:

@@ -18,6 +18,7 @@ from bondgraph.model.arguments import choice
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
+from screws.calls import explain_methods
 from screws.scalars import floor, searchsorted, take
 
 SLOPES = {"linear": "", "monotone": "PchipInterpolator", "akima": "Akima1DInterpolator", "spline": "CubicSpline"}
@@ -51,6 +52,7 @@ class TableAxis:
         return turns, interval, u - take(self.origins, interval)
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Curve(Frozen):
@@ -134,6 +136,7 @@ class Curve(Frozen):
             raise refusal("E180", f"{what} needs a monotone curve", cure, about=about, why=why, places=places)
 
 
+@explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
 class CharacteristicMap(Frozen):

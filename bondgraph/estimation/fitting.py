@@ -142,6 +142,8 @@ class _Search:
         try:
             self._run(numbers)
         except ScrewbondError as failure:
+            if isinstance(failure, ModelError) and failure.problems[0].code in ("E121", "E122", "E124", "E175", "E321"):
+                raise  # the values by name of an experiment, whatever the guess
             title = "the first run of the search fails"
             cures = ("initial guesses for which the model runs: (low, guess, high)",)
             lines = str(failure).splitlines()

@@ -145,8 +145,10 @@ def form_of(hint: Any) -> Field:
 
 def is_default(value: Any, default: Any) -> bool:
     """Return True if a field need not be written."""
+    if isinstance(value, dict) and isinstance(default, dict):
+        return not value and not default
     if default is dataclasses.MISSING or type(value) is not type(default):
         return False
     if isinstance(value, (*PLAIN_TYPES, type(None))):
         return repr(value) == repr(default)
-    return isinstance(value, (tuple, dict, frozenset)) and not value and not default
+    return isinstance(value, (tuple, frozenset)) and not value and not default

@@ -287,7 +287,7 @@ def dump_model(model: Compilable) -> str:
     derivation of equations.
     """
     if not isinstance(model, (Graph, Model, Compiled)):
-        raise no_model(model, "dump_model")
+        raise no_model(model, "save_model")
     flat = model.model if isinstance(model, Compiled) else model.freeze() if isinstance(model, Graph) else model
     system = model.system if isinstance(model, Compiled) else equations(*with_balances(with_references(flat)))
     saved = with_fixed_starts(flat, system)

@@ -27,9 +27,19 @@ _REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-
 _REPLACEMENTS |= {
     "inputs": "signals.measured(...) or another block, for an input over time",
     "events": "an Automaton in the graph",
+    **dict.fromkeys(("params", "args", "p"), "parameters={...}, values by name, where a run starts"),
+    **dict.fromkeys(("y0", "x0", "ic"), "initial={...}, values by name, where a run starts"),
 }
 """Replacements of settings of earlier versions and of other programs."""
-_EXAMPLES = {"rtol": "1e-6", "atol": "1e-9", "max_step": "0.01"}
+_EXAMPLES = {
+    "rtol": "1e-6",
+    "atol": "1e-9",
+    "max_step": "0.01",
+    "t_start": "0.0",
+    "max_steps": "10_000_000",
+    "max_events": "100_000",
+}
+_LISTS = {"sample times": _REPLACEMENTS["dt"], "atol": "atol=1e-9, or one number for each state"}
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
@@ -83,7 +93,7 @@ def numbers(argument: object, code: str, what: str) -> np.ndarray:
     """Convert an argument to an array of floats; raise `RunError` with this `code` if that is impossible."""
     array = real(argument)
     if array is None:
-        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=("numbers, not text or None",))
+        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=(_LISTS.get(what, "finite numbers"),))
     return np.array(array)
 
 
@@ -268,7 +278,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (is_now(argument, new),)
-        cures = cures or (f'{what}="{allowed[0]}"',)
+        cures = cures or (f'{what}="{(similar_names(argument, allowed, most=1) or allowed)[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 

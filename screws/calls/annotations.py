@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screws.arrays import ArrayShape
 
@@ -37,6 +38,8 @@ def accepts(value: Any, annotation: Any) -> bool:
     (False, True, True)
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation == ArrayLike:
+        return not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
     if origin is typing.Annotated:
         return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -53,9 +56,11 @@ def accepts(value: Any, annotation: Any) -> bool:
         return not isinstance(kind, type) or _is_instance(value, kind)
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         return False
+    fixed = kind is tuple and Ellipsis not in parts and bool(parts)
+    if isinstance(value, str) and not fixed:
+        return not parts or (parts[0] is not Any and accepts(value, parts[0]))
     if not isinstance(value, (list, tuple, str, np.ndarray)):
         return True
-    fixed = kind is tuple and Ellipsis not in parts and bool(parts)
     entries = parts if fixed else parts[:1] * len(value)
     return len(value) == len(entries or value) and all(
         accepts(*each) for each in zip(value[:_MAX_ENTRIES], entries, strict=False)
@@ -106,6 +111,8 @@ def described(annotation: Any) -> str:
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if len(shapes := shapes_of(annotation)) == 1:
         return f"an array {shapes[0]}"
+    if annotation == ArrayLike:
+        return "a number or an array of numbers"
     if origin is typing.Annotated:
         return described(parts[0])
     if origin in (typing.Union, types.UnionType):

@@ -17,13 +17,14 @@ import numpy as np
 
 from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own, plural
-from screws.names import similar_names
+from screws.names import explain_access, explain_module, similar_names
 from screws.numeric_arguments import shown
 
 T = TypeVar("T")
 _OTHER_WORDS = dict.fromkeys(("orientation", "rotation", "rpy", "euler", "quat"), "quaternion")
 _OTHER_WORDS |= dict.fromkeys(("com", "ipos", "cog"), "centre_of_mass") | dict.fromkeys(("pos", "xyz", "origin"), "position")
 _OTHER_WORDS |= dict.fromkeys(("omega", "w"), "angular_velocity") | dict.fromkeys(("diaginertia", "moments"), "inertia")
+_OTHER_WORDS |= dict.fromkeys(("y0", "x0", "ic", "ics", "at"), "initial") | {"params": "parameters", "tstop": "t_end"}
 _OTHER_WORDS |= {"color": "visual", "colour": "visual", "geom": "shape", "geometry": "shape"}
 """Keyword in other programs -> keyword of the same meaning."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
@@ -45,6 +46,7 @@ def check_calls(package: str) -> None:
                 setattr(home, name, explaining)
         elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
             _explain_methods(value, ("__init__",))
+    explain_module(package)
 
 
 def explain_methods(kind: type[T]) -> type[T]:
@@ -53,10 +55,14 @@ def explain_methods(kind: type[T]) -> type[T]:
 
 
 def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
-    for key, method in list(vars(kind).items()):
-        public = key in special or not key.startswith("_")
-        if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
-            setattr(kind, key, _explaining(method))
+    explain_access(kind)
+    for base in kind.__mro__:
+        if not is_own(base.__module__) or getattr(base, "_is_protocol", False):  # a protocol replaces its own `__init__`
+            continue
+        for key, method in list(vars(base).items()):
+            public = key in special or not key.startswith("_")
+            if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
+                setattr(base, key, _explaining(method))
     return kind
 
 
@@ -114,11 +120,14 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
     is_method = "." in qualified
-    name = qualified.removesuffix(".__init__").removesuffix(".__call__").rpartition(".")[2]
+    name = qualified.rpartition(".")[2]
+    if name in ("__init__", "__call__") and arguments:
+        name = type(arguments[0]).__name__
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
         return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
+    takes_numbers = function.__module__.startswith("screws.") or qualified.endswith(".__call__")
     wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
@@ -135,7 +144,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
             cures.append(f"{key}=<{described(annotation)}>")
         elif shapes and type(value) is not np.ndarray and len(actual) > 1:
             lists.append((key, type(value).__name__))
-        elif annotation is Any and isinstance(value, str) and function.__module__.startswith("screws."):
+        elif annotation is Any and (isinstance(value, str) or value is None is not parameter.default) and takes_numbers:
             texts.append((key, value))
     if texts and not (wrong or lists):
         wrong, cures = [f"`{key}` cannot be {text!r}" for key, text in texts], [f"{key}=<a number>" for key, _ in texts]
@@ -185,7 +194,8 @@ def unknown_argument(function: str, word: str, names: Iterable[str], law: str = 
     """Return the error of an unknown keyword; its cure is a keyword of the same meaning or a similar one, else `law`, else to
     leave out the keyword."""
     names, other = list(names), _OTHER_WORDS.get(word.lower(), "")
-    near = [other] if other in names else similar_names(word, names, most=1)
+    begun = [each for each in names if each.startswith(word)]
+    near = [other] if other in names else begun if len(begun) == 1 else similar_names(word, names, most=1, cutoff=0.7)
     listed = "" if law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

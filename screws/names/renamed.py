@@ -12,7 +12,8 @@ from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
 from screws.errors import CallError, is_own
-from screws.names.missing import MissingAttribute, MissingImport, import_or_similar
+from screws.names.access import explain_access, missing_attribute
+from screws.names.missing import MissingAttribute, MissingImport, homes_of, import_or_similar
 
 T = TypeVar("T")
 
@@ -135,7 +136,8 @@ def answer_old_names(owner: T) -> T:
     keywords = KEYWORDS.get(owner.__qualname__)  # type: ignore[attr-defined]
     if isinstance(owner, type):
         members = MEMBERS.get(owner.__qualname__, {})
-        owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", object.__getattribute__))  # type: ignore
+        owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", missing_attribute))  # type: ignore
+        explain_access(owner)
         if keywords:
             owner.__init__ = _checking(owner.__init__, keywords)  # type: ignore[misc]
         return owner
@@ -173,12 +175,7 @@ def _member_reader(members: Mapping[str, str], other: Any) -> Any:
     def read(self: Any, name: str) -> Any:
         if name in members:
             raise AttributeError(is_now(name, members[name]), name=name, obj=self)
-        try:
-            return other(self, name)  # raises the error that led here
-        except AttributeError as error:
-            if name.startswith("_") or error.name != name or error.obj is not self or isinstance(error, MissingAttribute):
-                raise
-            raise MissingAttribute(self, name) from error
+        return missing_attribute(self, name, other)
 
     return read
 
@@ -207,7 +204,7 @@ class _OldImports(MetaPathFinder):
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
         wanted = answering and not name.startswith("_")
         # Without a cure, this returns None, as `importlib.util.find_spec` expects for a missing module.
-        if wanted and (instead := import_or_similar(name, getattr(module, "__all__", ()))):
+        if wanted and (instead := import_or_similar(name, getattr(module, "__all__", ()), homes_of(name))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 
 

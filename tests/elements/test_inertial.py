@@ -268,7 +268,7 @@ def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
 
 
 def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
-    """Two pendulums with the same shaft speed, tied at a 0-junction, move like a compound pendulum from the same angle."""
+    """Two pendulums of equal period that a constraint couples at a 0-junction keep equal angles."""
 
     def arm(name: str, m: float) -> Any:
         return IC(name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m})

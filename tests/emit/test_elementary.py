@@ -85,7 +85,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(name):
 
 @pytest.mark.parametrize("name", RANGES)
 def test_special_values_are_those_of_the_standard(name):
-    """Zeros, infinities, NaN and subnormal numbers give the results of C99, Annex F."""
+    """Zeros, infinities, NaN and subnormal numbers give the results of the C library."""
     points = odd_points(name)
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 if name in TWO else 1)

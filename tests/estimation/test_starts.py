@@ -28,7 +28,6 @@ def eggs():
 
 
 def test_closest_points_follow_the_poses_that_are_varied():
-    """The gap changes by as much as the body moves along the normal."""
     compiled = eggs()
     varied = free_parameters_of(compiled, "egg 1.pose.H[4]")
     slopes = start_slopes(compiled, varied, {}, {})

@@ -17,6 +17,9 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
 from screws.errors import ScrewbondError, plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
+
+_BY_KIND = '[event for event in result.events if event.kind == "hit"]'
 
 
 class UnknownEvent(ScrewbondError, IndexError):
@@ -196,6 +199,8 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
             return self.select(np.arange(len(self))[index])
+        if not isinstance(index, (int, np.integer)):
+            raise UnknownEvent(f"E318 an event is chosen by its number, not by {shown(index)}; try: {_BY_KIND}")
         if not -len(self) <= index < len(self):
             raise UnknownEvent(
                 f"E318 there is no event {index}: this run has {plural(len(self), 'event')}; try: for event in result.events"
@@ -228,6 +233,8 @@ class Events(Sequence[Event]):
 
     def select(self, chosen: np.ndarray) -> Events:
         """Return the chosen events, by their positions or by a mask (k,)."""
+        if np.size(chosen) and np.asarray(chosen).dtype.kind not in "biu":
+            raise UnknownEvent(f"E318 events are chosen by numbers or by a mask, not by {shown(chosen)}; try: {_BY_KIND}")
         selection = Events(self._program, self._p, self._start, self._rows[chosen], self._labels)
         if "energies" in self.__dict__:
             before, after = self.energies

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.errors import refusal, unknown_name
+from bondgraph.model.arguments import names_of
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import labels_of
@@ -288,7 +289,7 @@ class Result:
         import xarray
 
         layout = self.program.layout
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         variables: dict[str, Any] = {}
         for name in names:
@@ -305,7 +306,7 @@ class Result:
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         for name in names:
             slot = layout[name]

@@ -5,6 +5,7 @@ The model lists its visible objects (`Model.visible`); builders here and in `pla
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,6 +47,7 @@ from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
 from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
+from screws.calls import unknown_argument
 from screws.poses import is_pose
 from screws.shapes import HalfSpace
 from screws.surfaces import Surface
@@ -83,6 +85,9 @@ def scene_of(
         cure = "the result of a run: scene_of(simulate(graph, 1.0))"
         title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
+    allowed = ["names", "colours", *(each.name for each in dataclasses.fields(Scene))]
+    for word in fields.keys() - {*allowed}:
+        raise unknown_argument("scene_of", word, allowed)
     draft = _SceneBuilder(result, names or {}, colours or {})
     # Bodies in contact come first, in the order of the contacts: colours and numbers follow this order.
     for kind, draw in BUILDERS.items():

@@ -188,7 +188,7 @@ def test_places_are_the_same_from_either_body(name):
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
 def test_a_contact_that_loses_the_closest_points_is_reported(law):
-    """On a groove with an edge, the contact's coordinates jump, but its spring does not."""
+    """In a V-shaped groove, the closest points jump from one side to the other."""
     edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
     graph, still = Graph("groove"), ground("floor", surface=edged)
     ball = rigid_body(

@@ -204,7 +204,7 @@ def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
 
 @pytest.mark.parametrize("u", [1.2, 0.65, 0.5])
 def test_a_component_without_its_partner_follows_the_polar_axes(u):
-    """In the axes of the chart in use, the component would hold the ball across its path where u is below 0.64."""
+    """Where u is below 0.64, the axes of the chart in use would make the component hold the ball across its path."""
     held = sliding_ball(u)
     v = held.trajectory["v2"]
     assert np.abs(v[:, 1] - 0.1).max() < 1e-9 and v[-1, 0] < 0.19
