@@ -45,7 +45,7 @@ def Friction(
     """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort needed to hold it is
     below `stick_limit` (by default `limit`); otherwise it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    At a dead centre no effort can hold the flow: friction changes its direction there, without an impulse.
+    At a dead centre no effort can hold the flow: the friction effort reverses there, without an impulse.
 
     Its automaton has its name and the states "stick", "forward" and "backward"; it starts slipping if its parts move relative to
     each other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force if the limits are coefficients

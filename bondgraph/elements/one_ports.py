@@ -446,7 +446,7 @@ def Switch(
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+    """Return an ideal switch: its effort is zero while the automaton is in one of the `closed` states, else its flow is zero.
 
     When it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.

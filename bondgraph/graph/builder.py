@@ -302,7 +302,8 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values with a function of other start values and parameters, which are floats or arrays."""
+        """Compute the start values `results` as function(*arguments), a tuple, from start values and parameters by name; they are
+        floats or arrays."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

@@ -250,7 +250,7 @@ def contact(
     places : largest number of places at which the bodies touch simultaneously. Each of several places is a separate
         contact inside this contact, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x,
         y, z of the world. The run ends when two places merge.
-    compliance : parameters of `Compliant`, the default law: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
+    normal_stiffness, ... torsional_friction : parameters of `Compliant`, the default law.
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for surfaces with two charts, `chart 1`,

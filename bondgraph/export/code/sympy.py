@@ -187,7 +187,7 @@ class SymPyModel:
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
     resets : index of a transition -> x after it.
-    pushes : index of a transition -> the numbers that its impulse adds to the guards, then x without the impulse.
+    pushes : index of a transition -> the changes of the guards by its impulse, then x without the impulse.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
     loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that hold its unknowns, to be solved
