@@ -284,9 +284,10 @@ class Compiled(Frozen):
     ) -> Result:
         """Run from `t_start` to `t_end` (s), with arguments as for `bondgraph.simulate`, but without compiling again.
 
-        Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
-        modes contradict the start values, E218 and E455 for start positions and velocities that violate the constraints;
-        `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E125 for start values that a formula refuses, E309 for parameters that make a
+        quantity infinite or NaN, E214 for switches whose modes contradict the start values, E218 and E455 for start positions and
+        velocities that violate the constraints; `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for
+        quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
