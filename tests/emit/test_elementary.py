@@ -94,7 +94,7 @@ def test_special_values_are_those_of_the_standard(name):
     special = ~np.isfinite(expected) | np.isin(expected, (0.0, 1.0, -1.0))
     if name in ("sin", "cos"):
         special &= points[:, 0] != 0.0  # joint sines and cosines give sin(-0) = 0
-    assert special.sum() > 2 and np.array_equal(found, found * 1.0, equal_nan=True)
+    assert special.sum() > 2
     assert_same_bits(found[special], expected[special], name)
     np.testing.assert_allclose(found, expected, rtol=3e-16, atol=5e-324)
 

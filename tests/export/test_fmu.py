@@ -144,8 +144,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
     given = {"stop_time": SPAN, "output_interval": SPAN / 97, "relative_tolerance": 1e-10, "record_events": False}
     result = fmpy.simulate_fmu(str(toy.path), fmi_type="ModelExchange", output=["ball.p", "contact"], **given)
     assert np.abs(result["ball.p"] - run["ball.p"]).max() < 1e-6 * np.abs(run["ball.p"]).max()
-    modes = models[0].program.mode_states["contact"]
-    assert [modes[k] for k in result["contact"][[0, -1]]] == [run["contact.mode"][0], run["contact.mode"][-1]] or len(modes) == 2
+    assert result["contact"][[0, -1]].tolist() == run["contact.mode"][[0, -1]].tolist()
 
 
 def test_an_fmu_states_the_sizes_of_its_states(swing, models):

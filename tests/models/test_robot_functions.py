@@ -1,4 +1,4 @@
-"""Robot functions and their blocks: poses, inverse dynamics, Jacobians and inverse kinematics."""
+"""Robot functions and their blocks give poses, inverse dynamics, Jacobians and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
 
 
 def test_inverse_kinematics_keeps_hinges_near_the_start() -> None:
-    """A helical joint must turn 9 rad to rise; hinges stay within half a turn of the start."""
+    """A helical joint turns 9 rad to rise by 0.9 m; hinges stay within half a turn of the start."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
     arm, goal = two_links(), link_pose(two_links(), two_links().links[1].name, (0.3, 0.7))

@@ -139,7 +139,7 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_velocity_is_the_displacement(count):
-    """The trapezoidal rule is exact, because velocity is linear between bounces."""
+    """Between events the trapezoidal rule is exact, because velocity is linear."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)

@@ -70,7 +70,7 @@ def test_period_and_offset_are_run_time_parameters():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clocks_whose_periods_do_not_divide(options):
-    """Counters tick at 0.1 s, 0.07 s and 0.1 s, and the last one reads the first after the first has ticked."""
+    """Two counters and a hold tick every 0.1 s, 0.07 s and 0.1 s; the hold reads the first counter after its tick."""
     graph = pushed(
         signals.sampled("control", lambda n: n + 1.0, period=0.1),
         signals.sampled("other", lambda n: n + 1.0, period=0.07, offset=0.03),
