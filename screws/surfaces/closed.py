@@ -147,8 +147,6 @@ def closed_surface(
     Raises `GeometryError` G101 for a parameter that is not a number, G104 for an inward normal, G105 for a surface that is not
     regular or has a sharp edge or tip, G107 if the formula fails or does not return three coordinates.
 
-    Examples
-    --------
     >>> pebble = closed_surface(lambda n, a: (a * n[0], a * n[1], 0.5 * a * n[2]), {"a": 0.02})
     >>> pebble.point((1.5707963267948966, 0.0)).round(6).tolist()
     [0.02, 0.0, 0.0]

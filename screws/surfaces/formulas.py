@@ -144,8 +144,6 @@ def parametric(
     normal, G105 for a surface that is not regular, is not finite in its range, or has a sharp edge or tip, G107 for an unusable
     formula, G116 if `inside` does not define the side.
 
-    Examples
-    --------
     >>> import sympy
     >>> u, v, k = sympy.symbols("u v k")
     >>> saddle = parametric((u, v + u / 4, k * u * v), (-1, 1), (-1, 1), {k: 0.5}, (u, v), inside=(0, 0, -1))
