@@ -142,8 +142,8 @@ def free_body_stepper(
 ) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
-    Every body moves by its own momentum. Any part of a graph may act on it except constraints and switches, so contacts with
-    their own laws are refused. The cost of a step grows with the number of contacts, not its square.
+    Every body moves by its own momentum. Any part of a graph may act on it except constraints, switches and automata, so contacts
+    with their own laws are refused. The cost of a step grows with the number of contacts, not its square.
 
     Parameters
     ----------
