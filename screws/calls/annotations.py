@@ -105,8 +105,8 @@ def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
 def described(annotation: Any) -> str:
     """Describe the values that an annotation accepts.
 
-    >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
-    ('a number or None', 'a list, each entry text', "'a' or 'b'")
+    >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"]), described(list[typing.Any])
+    ('a number or None', 'a list, each entry text', "'a' or 'b'", 'a list')
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if len(shapes := shapes_of(annotation)) == 1:
@@ -134,4 +134,4 @@ def described(annotation: Any) -> str:
         return f"({', '.join(map(described, parts))})"
     if kind not in _LISTS or not parts:
         return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-    return f"a list, each entry {described(parts[0])}"
+    return "a list" if parts[0] is typing.Any else f"a list, each entry {described(parts[0])}"
