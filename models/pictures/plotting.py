@@ -175,6 +175,10 @@ def plot_signals(
     signals : signal -> axis label with unit, such as "height (m)"; or a list of this label and the component names for a legend.
     path : a file whose suffix selects the format (png, svg, pdf).
     limits : signal -> range of its axis.
+    title, dpi : heading, and resolution in dots per inch.
+
+    Raises `FileError` E415 for another suffix, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib; KeyError
+    for an unknown signal.
     """
     colours = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)

@@ -255,7 +255,7 @@ class Torus:
 def plane(extent: float = 1.0) -> Surface:
     """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture.
 
-    Raises `GeometryError` G101 unless it is positive and finite.
+    Raises `GeometryError` G101 unless the extent is positive and finite.
     """
     checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
