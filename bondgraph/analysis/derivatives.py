@@ -51,7 +51,7 @@ class Derivatives:
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
-    """Kernel (t, x, p, m) -> rates, outputs, nonzero derivatives at `rows` and `columns`."""
+    """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -106,8 +106,8 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 def with_slopes(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """Return rows and columns of the nonzero derivatives of scalars with respect to variables, and the kernel (t, x, p, m) -> the
-    scalars, then these derivatives."""
+    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a kernel of
+    (t, x, p, m) that returns the scalars, then these derivatives."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
     kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
@@ -166,7 +166,8 @@ def linearise(
 
     Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
     unknown output, E260 for values or derivatives that are not finite, E262 if an algebraic loop has no solution; and the errors
-    of `point_of`."""
+    of `point_of`.
+    """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))
