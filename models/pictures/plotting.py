@@ -178,8 +178,7 @@ def plot_signals(
     limits : range of a signal's axis, by signal.
     title, dpi : heading, and resolution in dots per inch.
 
-    Raises `FileError` E415 for another suffix, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib; KeyError
-    for an unknown signal.
+    Raises E415 for another suffix, E414 if the file cannot be written, E416 without Matplotlib, KeyError for an unknown signal.
     """
     colours = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)
