@@ -1,4 +1,4 @@
-"""An enzyme converts a substrate by mass action, with rate constants and amounts in mol."""
+"""An enzyme converts a substrate by mass action; amounts are in mol."""
 
 from screwbond import Graph
 from screwbond.models import parts
