@@ -57,7 +57,7 @@ def tour(parameters: DeltaParameters) -> Motion:
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function (time, motor angles, rates) -> torques (3,) of machine code."""
+    """Return the function (time, motor angles, their rates) -> torques (3,), evaluated in machine code."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("dy", 3))

@@ -12,10 +12,13 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import TypeVar
 
 from screws.errors import ScrewbondError, plural
 from screws.names import similar_names
+from screws.numeric_arguments import shown
 
+T = TypeVar("T")
 MAX_TITLE = 320
 MAX_PROBLEMS = 20
 MAX_NAMES = 8
@@ -208,10 +211,23 @@ class UnknownName(ScrewbondError, KeyError):
 
 def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
     """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
-    near = similar_names(name, names)
+    near = similar_names(name, names) if isinstance(name, str) else []
     some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_NAMES])
     more = f" and {len(names) - MAX_NAMES} more" if not near and len(names) > MAX_NAMES else ""
+    if not isinstance(name, str):
+        return UnknownName(f"{shown(name)} is not the name of one {kind.removesuffix(' called')}; try: one of {some}{more}")
     return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
+
+
+class ByName(dict[str, T]):
+    """Dictionary that suggests similar names for a missing name (E318)."""
+
+    def __missing__(self, name: object) -> T:
+        raise unknown_name("entry", name, self)
+
+    def __repr__(self) -> str:
+        text = super().__repr__() if len(self) <= 2 * MAX_NAMES else ""
+        return text if 0 < len(text) <= MAX_TITLE else f"<{plural(len(self), 'entry')}: {', '.join([*self][:MAX_NAMES])}, ...>"
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

@@ -12,10 +12,12 @@ import numpy as np
 
 from bondgraph.errors import unknown_name
 from bondgraph.methods import MethodEntry, help_text
+from screws.names import explain_access
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@explain_access
 @dataclass(frozen=True, repr=False)
 class StartValues(Mapping[str, Any]):
     """Start values by name, for `simulate(initial=...)`: states as numbers, automata by the name of a state.

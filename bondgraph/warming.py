@@ -18,7 +18,7 @@ from bondgraph.errors import Problem
 from bondgraph.export.wasm.module import is_available, multiply_add_modules, solver_module
 from bondgraph.methods import METHODS, MethodEntry
 from bondgraph.render.layout import board
-from bondgraph.run.accuracy import error_weights, pattern_rooms
+from bondgraph.run.accuracy import error_weights, pattern_buffers
 from bondgraph.run.batch import loop
 from bondgraph.run.batch.simd import lane_loop
 from bondgraph.run.sparsity import coupling_graph
@@ -45,7 +45,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     **{f"{entry.name}, order {entry.orders[0]}, with events": _method_compiler(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "coupling graph of a Jacobian": coupling_graph.machine_code,
-    "patterns of a Jacobian": pattern_rooms.machine_code,
+    "patterns of a Jacobian": pattern_buffers.machine_code,
     "batches of runs": loop.machine_code,
     "batches of runs in SIMD lanes": lane_loop.machine_code,
     "interpreter of derivatives": code.machine_code,

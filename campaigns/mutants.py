@@ -80,7 +80,7 @@ def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
 
 
 def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, ast.FunctionDef]:
-    """Return "line: before -> after" of a mutation, and the mutated function."""
+    """Return the first changed line, as "line 7: before -> after", and the mutated function."""
     mutant = copy.deepcopy(function)
     nodes = list(ast.walk(mutant))
     node = nodes[mutation[0]]

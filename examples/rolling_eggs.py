@@ -71,7 +71,7 @@ def build() -> tuple[Graph, Body, Body]:
     )
     graph = Graph("rolling eggs")
     attach_contact(graph, touching, egg1, egg2)
-    attach_central_gravity(graph, central_gravity("gravity", egg2, egg1, PULL), egg2, egg1)
+    attach_central_gravity(graph, central_gravity("gravity", egg2, egg1, PULL))
     return graph, egg1, egg2
 
 

@@ -14,8 +14,6 @@ from typing import Any
 
 
 class _AliasFinder:
-    """Finder and loader of `models.NAME`, which is the module `screwbond.models.NAME`."""
-
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if not fullname.startswith("models.") or sys.modules.get("models") is not sys.modules["screwbond.models"]:
             return None  # another distribution's `models`

@@ -237,9 +237,9 @@ def rigid_body(
     junction = J1("body twist", domain=SCREW, frame=name, symbols={"flow": rf"T^{{{latex_name(name)},0}}"})
     to_world = screw_transformer(AD, AD_ACTION, "pose.H", (name, "0"))
     world = world_junction(name)
-    least = diagonal_if_possible(M_b)
-    body.connect(junction, I("inertia", least, initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"}))
-    law = GYROSCOPIC if np.ndim(least) == 2 else GYROSCOPIC_OF_AXES
+    modulus = diagonal_if_possible(M_b)
+    body.connect(junction, I("inertia", modulus, initial=M_b @ twist, symbols={"p": rf"P^{{{latex_name(name)}}}"}))
+    law = GYROSCOPIC if np.ndim(modulus) == 2 else GYROSCOPIC_OF_AXES
     moduli = ["inertia.p", "body twist.flow", "inertia.inertia"]
     body.connect(junction, EulerJunction("Euler", law, signals=moduli, dimension=6))
     body.connect(junction, _pose_storage(pose, mass, centre, acceleration, rf"H_{{{latex_name(name)}}}^0"))

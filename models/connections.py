@@ -54,7 +54,7 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     Raises `ModelError` E458 for anything but a body, E488 for a part that is connected already, E591 if both bodies are the same.
     """
     (first, body1), (second, body2) = bodies.items()
-    refuse_others(part, *bodies.values())
+    require_bodies(part, *bodies.values())
     refuse_attached(graph, part)
     if body1.world == body2.world and body1.pose_path == body2.pose_path:
         title = f'"{part.name}" would connect "{body1.name}" to itself'
@@ -65,8 +65,7 @@ def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], c
     return graph
 
 
-def refuse_others(part: Graph, *bodies: Any) -> None:
-    """Raise `ModelError` E458 for anything but a body."""
+def require_bodies(part: Graph, *bodies: Any) -> None:
     cures = "rigid_body(...), ground(...)", "a link of a chain: chain_graph(tree, ports=[link]).link(link)"
     for body in bodies:
         if not (hasattr(body, "world") and hasattr(body, "pose_path")):
@@ -74,7 +73,6 @@ def refuse_others(part: Graph, *bodies: Any) -> None:
 
 
 def refuse_attached(graph: Graph, part: Graph) -> None:
-    """Raise `ModelError` E488 for a part that is connected to bodies in this graph already."""
     if any(name == part.name for name, _ in graph.wires) and graph.parts.get(part.name) is part:
         title = f'"{part.name}" is attached in "{graph.name}" already'
         cures = "a similar part with another name", f'graph.remove("{part.name}") first, to attach it elsewhere'
@@ -92,7 +90,6 @@ def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
 
 
 def point_transformer(name: str, matrix: Op, signal: str) -> Element:
-    """Return the MTF (6 -> 3) from a body's world twist to the velocity of one of its points; see `velocity_at`."""
     return MTF(name, matrix, signals=[signal], dimensions=(6, 3), domains=(SCREW, TRANSLATION), frames=("0", "0"))
 
 
@@ -102,8 +99,6 @@ def velocity_at(point: Any) -> np.ndarray:
 
 
 def screw_transformer(matrix: Op, action: Action, signal: str, frames: tuple[str, str], **options: Any) -> Element:
-    """Return the MTF "Ad" that transforms a twist between two frames: its `matrix` (6, 6), and the products with it (`action`),
-    are functions of a signal."""
     return MTF("Ad", matrix, signals=[signal], dimensions=(6, 6), domains=(SCREW, SCREW), frames=frames, action=action, **options)
 
 

@@ -90,8 +90,8 @@ def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals 
 def wrench(
     name: str, wrench: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
-    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body; the other
-    arguments are those of `force`."""
+    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body; the other arguments are those of
+    `force`."""
     return _applied(name, wrench, SCREW, at, axes, signals)
 
 

@@ -28,10 +28,9 @@ from bondgraph.model.arguments import in_units, refused
 from bondgraph.model.domains import TRANSLATION, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
-from bondgraph.quantities import real
 from bondgraph.signals import integrator
 from screws.arrays import Row
-from screws.numeric_arguments import floats, length, shown
+from screws.numeric_arguments import floats, length, real, shown
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
@@ -255,7 +254,7 @@ def planar_body(
     if numbers is None:
         raise refused("place", place, "finite x, y and angle, in m and rad", "place=(0.0, 1.0, 0.0)")
     if inertia is None and any(numbers[2:]):
-        raise refused("place", place, "the angle 0 for a body without inertia, which does not rotate", "place=(0.0, 1.0)")
+        raise refused("place", place, "(x, y), in m: a body without inertia does not rotate", "place=(0.0, 1.0)")
     start = np.array([*numbers, 0.0][:3] if inertia is not None else numbers[:2])
     size = len(start)
     body = PlanarBody(name, start)
@@ -340,11 +339,9 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
+    kinds = {"friction": ", non-negative", "mass": ", positive", "inertia": ", positive"}
     for what, value in values.items():
-        number = None if value is None else real(value)
-        positive = what in ("friction", "mass", "inertia")
-        if value is not None and (
-            number is None or number.shape != () or not math.isfinite(float(number)) or (positive and number < 0.0)
-        ):
-            cure = "a finite, non-negative number" if positive else "a finite number"
-            raise refusal("E503", f'{what} of "{name}" is {value!r}', cure, about=name)
+        kind, number = kinds.get(what, ""), real(value)
+        valid = math.isfinite(number) and (not kind or number > 0.0 or (what == "friction" and number == 0.0))
+        if value is not None and not valid:
+            raise refusal("E503", f'{what} of "{name}" is {value!r}', f"a finite{kind} number", about=name)

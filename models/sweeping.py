@@ -57,8 +57,6 @@ DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 
 @dataclass(frozen=True)
 class Spaced:
-    """Equally spaced values."""
-
     first: float = number("", "first value", key="from")
     last: float = number("", "last value", key="to")
     count: int = number("", "number of values", integer=True, least=1, most=10_000_000)
@@ -209,7 +207,6 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """Write a CSV table atomically, with one row for each run and all digits of numbers."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

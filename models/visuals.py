@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import in_units
-from screws.arrays import Quaternion, Vector3
+from screws.arrays import Quaternion, Row, Vector3
 from screws.numeric_arguments import floats, reals
 from screws.poses import pose_from_state
 from screws.shapes import Solid
@@ -45,8 +45,8 @@ class Visual:
 
     mesh: Any = None
     box: Vector3 | None = None
-    cylinder: Vector3 | None = None
-    capsule: Vector3 | None = None
+    cylinder: Row | None = None
+    capsule: Row | None = None
     sphere: float | None = None
     colour: str | None = None
     opacity: float = 1.0
@@ -112,7 +112,6 @@ def _check_mesh(mesh: Any) -> None:
 
 
 def visuals_of(name: str, visual: Any) -> tuple[Visual, ...]:
-    """Return the visuals of a body as a tuple; raise E576 for an invalid visual."""
     visuals = () if visual is None else (visual,) if isinstance(visual, Visual) else visual
     if not isinstance(visuals, (tuple, list)) or not all(isinstance(entry, Visual) for entry in visuals):
         title, cure = f'the visual of "{name}" is {visual!r}', "a Visual, or a list of them: Visual(box=(0.1, 0.1, 0.3))"

@@ -38,7 +38,7 @@ from screws.twists import (
 )
 
 __distribution__ = "screwbond"
-"""Distribution that installs this package; if it is missing, another distribution has overwritten these files."""
+"""Distribution that installs this package; a file without this line belongs to another distribution."""
 
 __all__ = [
     # modules

@@ -1,7 +1,4 @@
-"""Arrays of screw theory in annotations, each with its shape.
-
-The shapes serve readers and the explanation of failed calls (`screws.calls`); a type checker sees plain arrays or sequences.
-"""
+"""Annotations of the arrays of screw theory with their shapes, which `screws.calls` checks; type checkers see plain arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ class ArrayShape:
 
 
 Row = Sequence[Any] | np.ndarray
-"""Numbers or other scalars in a row."""
 Vector3 = Annotated[Row, ArrayShape((3,))]
 """Vector in space, such as a position, m, or an angular velocity, rad/s."""
 Twist = Annotated[Row, ArrayShape((6,))]
@@ -31,12 +27,9 @@ Quaternion = Annotated[Row, ArrayShape((4,))]
 PoseState = Annotated[Row, ArrayShape((7,))]
 """Quaternion and position, m."""
 Rotation = Annotated[np.ndarray, ArrayShape((3, 3))]
-"""Rotation matrix R_a_b."""
 Pose = Annotated[np.ndarray, ArrayShape((4, 4))]
-"""Pose H_a_b."""
 Matrix3 = Annotated[np.ndarray, ArrayShape((3, 3))]
-"""Matrix of a linear map of vectors in space."""
 Matrix4 = Annotated[np.ndarray, ArrayShape((4, 4))]
-"""Matrix of a twist."""
+"""Matrix in se(3), as `screws.hat` returns it."""
 Matrix6 = Annotated[np.ndarray, ArrayShape((6, 6))]
 """Matrix of a linear map of twists, or spatial inertia."""

@@ -1,4 +1,4 @@
-"""Base class of all errors that users can fix, errors for invalid geometry and calls, and words of messages."""
+"""Errors that users can fix: their base class, errors for invalid geometry and calls, and helpers for messages."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
         raise GeometryError(
             "G111",
             f"the mass of {name} is {shown(mass)} kg",
-            "a positive, finite mass in kg; inertia=None for a link without mass",
+            "a positive, finite mass in kg; a massless link of a chain has inertia=None",
         )
     scale = float(np.max(np.abs(J)))
     if not np.allclose(J, J.T, rtol=0.0, atol=1e-9 * scale):

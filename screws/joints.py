@@ -53,7 +53,7 @@ class Joint:
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENCE * values[0]:
-                title = f'the {screws.shape[1]} screws of joint "{self.name}" are not independent'
+                title = f'the screws of joint "{self.name}" are not independent'
                 raise GeometryError("G131", title, "only independent twists, one for each freedom")
         object.__setattr__(self, "screws", fixed_floats(screws))
         object.__setattr__(self, "frame", fixed_floats(self.frame))
@@ -79,7 +79,6 @@ class Joint:
 
 
 def _screws(screws: Any, where: str = "") -> np.ndarray:
-    """Return screws (6, n) as floats; raise G131 for anything else."""
     array = floats(screws, *((6, n) for n in range(7)))
     if array is None:
         title = f"the screws{where} are {shown(screws)}, not a finite array (6, n) with n <= 6"
@@ -167,7 +166,7 @@ def inline(axis: Vector3, point: Vector3 = ORIGIN, name: str = "inline") -> Join
     """Return a joint that keeps one point of body b, `point` (m), on the line along `axis` of body a: four freedoms (m, rad, rad,
     rad), a translation along the line and all rotations about the point.
 
-    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only motions that the other hinges leave
+    If it closes a planar loop of hinges whose axes are parallel to `axis`, it constrains only motions that the other hinges leave
     free.
     """
     a, p = _direction(name, axis), _point(name, point)

@@ -1,4 +1,4 @@
-"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects become nan."""
+"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects become nan or None."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ _REAL = "iuf"
 def real(value: Any) -> float:
     """Convert a real number to a float; nan for anything else: text, True, None, a complex number, a list.
 
-    >>> real(3), real("3"), real(True)
-    (3.0, nan, nan)
+    >>> real(3), real("3"), real(True), real([[1], [2, 3]])
+    (3.0, nan, nan, nan)
     """
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, (str, bytes, bool, np.bool_, complex)) or np.ndim(value) != 0:
+    if isinstance(value, (str, bytes, bool, np.bool_, complex, list)):
         return math.nan
     try:
-        return float(value)
+        return float(value) if np.ndim(value) == 0 else math.nan
     except (TypeError, ValueError, OverflowError):
         return math.nan
 
@@ -64,7 +62,6 @@ def holds_numbers(array: np.ndarray) -> bool:
 
 
 def length(values: Any) -> int:
-    """Return the number of entries of a list, a tuple or an array; 0 for anything else."""
     listed = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim > 0)
     return len(values) if listed else 0
 

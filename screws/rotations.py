@@ -25,9 +25,9 @@ def untilde(matrix: Matrix3) -> np.ndarray:
 
 
 def series(s: Scalar, coefficients: Sequence[float]) -> Scalar:
-    """Return the sum of coefficients[k] s^k by Horner's rule."""
-    total: Scalar = coefficients[-1]
-    for coefficient in reversed(coefficients[:-1]):
+    """Return the sum of coefficients[k] s^k by Horner's rule; 0 without coefficients."""
+    total: Scalar = 0.0
+    for coefficient in reversed(coefficients):
         total = total * s + coefficient
     return total
 
@@ -72,7 +72,7 @@ def rotation(q: Quaternion) -> Rotation:
     w, x, y, z = q[0], q[1], q[2], q[3]
     square = w * w + x * x + y * y + z * z
     if isinstance(square, (int, float)) and square == 0.0:
-        raise GeometryError("G117", "the quaternion is zero", "a unit quaternion (w, x, y, z), (1, 0, 0, 0)")
+        raise GeometryError("G117", "the quaternion is zero", "a unit quaternion (w, x, y, z), such as (1, 0, 0, 0)")
     s = 2.0 / square
     sx, sy, sz = s * x, s * y, s * z
     wx, wy, wz = w * sx, w * sy, w * sz

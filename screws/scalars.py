@@ -5,8 +5,8 @@ A formula written with these functions, `+ - * /` and NumPy indexing works uncha
 
     __scalar_function__(self, name, arguments) -> scalar
 
-where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. In a lookup ("searchsorted" or
-"take"), the arguments after the first form the row: scalars, or one array of floats (n,).
+where `name` is "where" or a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. In a lookup
+("searchsorted" or "take"), the arguments after the first form the row: scalars, or one array of floats (n,).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ Triple = tuple[Scalar, Scalar, Scalar]
 
 
 def dot(a: Sequence[Scalar] | np.ndarray, b: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return the scalar product of two vectors (3,)."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -32,5 +31,4 @@ def scaled(a: Triple, factor: Scalar) -> Triple:
 
 
 def times(a: Triple, b: Triple) -> Triple:
-    """Return the componentwise product of two triples."""
     return (a[0] * b[0], a[1] * b[1], a[2] * b[2])

@@ -22,7 +22,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """Return True if a command starts, since some commands only print where to get the program."""
+    """Return whether a command prints its version; some stubs only print where to get the program."""
     if path is None:
         return False
     return (
@@ -131,7 +131,6 @@ class Browser:
             self.asked.append(given["request"]["url"])
 
     def open(self, path: Path, width: int = 1300, height: int = 850) -> None:
-        """Open a file in a window of this size, px, and forget earlier requests."""
         self.asked.clear()
         self.resize(width, height)
         self._ask("Page.navigate", url=path.resolve().as_uri())
@@ -169,7 +168,6 @@ class Browser:
         self.rest()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """Drag the mouse between two points, px, in two steps."""
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
         for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
@@ -188,12 +186,12 @@ class Browser:
         self.rest()
 
     def prefer(self, dark: bool = False) -> None:
-        """Choose the reader's preference for dark mode; animations are off, so a page at rest costs nothing."""
+        """Choose light or dark mode without animations, so that a page at rest needs no computation."""
         wanted = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
         self._ask("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wanted.items()])
 
     def picture(self, path: Path | None = None, whole: bool = False) -> bytes:
-        """Return the visible page as PNG; with `whole`, include the part below the window."""
+        """Return the visible page, or the whole page, as PNG, and write it to `path` if given."""
         found = base64.b64decode(self._ask("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
         if path is not None:
             path.write_bytes(found)

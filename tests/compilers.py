@@ -51,7 +51,8 @@ def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def replace_procedures(compiler: str) -> list[int]:
-    """Make a C compiler build all procedures that are imported later, and return a list that records the size of each build."""
+    """Make a C compiler build all procedures that are imported later; return a list of the number of procedures in each
+    build."""
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "LLVM's code already exists"
     made: list[int] = []
 

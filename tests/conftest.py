@@ -141,7 +141,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
-    """On request, compare every run of any test with a run whose events CPython handles."""
+    """With --both-loops, compare every run with a run whose events CPython handles."""
     if not request.config.getoption("--both-loops"):
         yield
         return
@@ -175,7 +175,7 @@ def few_objects() -> None:
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """Skip tests that count the work of a run if each run is repeated."""
+    """If each run is repeated (--both-loops), skip tests that count its work."""
     if request.config.getoption("--both-loops"):
         pytest.skip("this test counts the calls of a run, and each run is repeated here")
 

@@ -103,8 +103,8 @@ def test_imports_never_point_upward(layer):
         assert not upward, f"{name} imports {upward}"
 
 
-def test_tests_meet_inner_modules_in_facades():
-    """Tests themselves import only top-level packages, so one file of `tests/inner` changes when a module moves."""
+def test_tests_import_inner_modules_through_facades():
+    """Tests import deeper modules only through `tests/inner`, where one file changes when a module moves."""
     for path in files("tests"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         depths = {"bondgraph": 2, "screws": 2, "screwbond": 3}
@@ -311,7 +311,7 @@ def test_import_is_light():
     assert done.stderr == ""
 
 
-def test_no_test_asserts_wall_time() -> None:
+def test_no_test_measures_processor_time() -> None:
     """Work is counted in calls, as `benchmarks.front_end.calls` does, since processors differ and are shared."""
     clocks = {"process_time", "thread_time", "process_time_ns", "thread_time_ns", "timeit"}
     found = [

@@ -48,7 +48,7 @@ def told(run, end):
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 
 
-_MADE = PreparedProgram._made
+_MADE = PreparedProgram._single_run
 
 
 def _twice(prepared, settings, begin, bar):
@@ -59,9 +59,9 @@ def _twice(prepared, settings, begin, bar):
 
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
-    before, PreparedProgram._made = PreparedProgram._made, _twice
+    before, PreparedProgram._single_run = PreparedProgram._single_run, _twice
     TOLD.clear()
     try:
         yield TOLD
     finally:
-        PreparedProgram._made = before
+        PreparedProgram._single_run = before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +21,7 @@ from bondgraph.analysis.transfer import (
 )
 from bondgraph.compile.points import Point
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import refused
+from bondgraph.model.arguments import choice, refused
 from bondgraph.output.cells import cell, line, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
@@ -35,6 +36,7 @@ MAX_DENSE = 4000
 """Maximum number of states for dense algebra, such as all eigenvalues."""
 _MAX_SHOWN = 16
 """Maximum number of states for which notebooks show matrices and poles."""
+_SAMPLINGS = ("zoh", "foh", "impulse", "tustin", "bilinear", "euler", "backward_diff")
 
 
 @answer_old_names
@@ -309,11 +311,15 @@ class Linear:
     def c2d(self, period: float, method: str = "zoh") -> Linear:
         """Return the system sampled every `period` seconds with python-control: "zoh", "foh", "tustin", "euler" ...
 
-        Raises `ModelError` E564 for a sampled system, E258 without python-control.
+        Raises `ModelError` E564 for a sampled system, E142 for a period that is not positive, E110 for an unknown method, E258
+        without python-control.
         """
+        choice("linear system", self.name, method=(method, _SAMPLINGS))
         if self.period is not None:
             cure = "the continuous system, before c2d"
             raise refusal("E564", f"the system is already discrete, with period {self.period:g} s", cure, about=self.name)
+        if not 0.0 < period < math.inf:
+            raise refusal("E142", f"the period {period} s is not positive and finite", "c2d(0.01), in s", about=self.name)
         control, (a, b, c, d) = self._control(), self.dense()
         b, d = np.column_stack([b, self.rates]), np.column_stack([d, np.zeros(len(c))])  # the rates act like a constant input
         sampled = control.sample_system(control.ss(a, b, c, d), period, method)
@@ -375,6 +381,8 @@ def _name_or_only(system: Linear, kind: str, name: str | None, labels: tuple[str
         if len(labels) == 1:
             return labels[0]
         name = ""
+    if not isinstance(name, str):
+        raise refused(kind, name, "the name of one channel", f'"{labels[0]}"; omega= takes frequencies', system.name)
     _indices(system, kind, name, labels)
     return name
 

@@ -27,6 +27,7 @@ from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 from screws.errors import plural
+from screws.names import similar_names
 from screws.numeric_arguments import real
 
 _NUDGE = 2.0**-50
@@ -124,7 +125,8 @@ def operating_point(
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for more than 3000
     unknowns if the Jacobian is singular or not square, E261 for an unknown state or an array as a target; and the errors of
-    `linearise`."""
+    `linearise`.
+    """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))
@@ -245,8 +247,8 @@ def _failed(
     return of_model(
         "E254",
         "the rates cannot all vanish near the guess",
-        "moving=[...] for states that change in steady motion",
-        "free=[...] for parameters that may be adjusted",
+        "operating_point(model, moving=[...]) for states that change in steady motion",
+        "operating_point(model, free=[...]) for parameters that may be adjusted",
         "another guess, if the equations are nonlinear",
     )
 
@@ -313,6 +315,11 @@ def sensitivities(
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
     derivatives = differentiate(compiled, parameters, outputs)
+    for name, place in zip(derivatives.inputs, derivatives.input_places, strict=True):
+        if place >= len(point.p):
+            near = similar_names(name.rpartition(".")[0] or name, compiled.parameters, most=1)
+            cure = f'"{near[0]}"' if near else "a name of compiled.parameters"
+            raise refusal("E250", f'"{name}" is a signal, not a parameter', cure, about=compiled.model.name, places=())
     linear = derivatives(point)
     a, b, c, d = linear.A, linear.B, linear.C, linear.D
     if linear.is_sparse:

@@ -104,6 +104,8 @@ def check_automata(model: Model) -> Iterator[Problem]:
             if states:
                 title = f'automaton "{automaton.name}" {says}: {", ".join(states)}'
                 cures = ("list every state once in `states`, and use these names",)
+                if automaton.name in model.elements and automaton.states:
+                    cures = (f'initial="{automaton.states[0]}", or another of its states',)
                 yield Problem("E117", title, (f"its states: {', '.join(automaton.states) or 'none'}",), (automaton.place,), cures)
 
 

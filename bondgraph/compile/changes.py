@@ -26,6 +26,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+from screws.errors import plural
 from screws.names import similar_names
 
 _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
@@ -40,9 +41,10 @@ class ConvertedStart:
     element: str
     arguments: tuple[str, ...]
     output: Op | None
-    """Operation (state, other arguments) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
+    """Operation (state, other arguments) -> flow or effort; for an IC, (q, state, other arguments) -> flow; None if only the
+    inverse exists."""
     inverse: Op | None
-    """Operation (flow or effort, other arguments) -> state; for an IC, (q, flow, other arguments) -> state."""
+    """Operation (flow or effort, other arguments) -> state; for an IC, (q, flow, other arguments) -> state; None if unknown."""
     place: int = 0
     """Index of the state among the arguments."""
 
@@ -224,7 +226,12 @@ def changed_start(
             calls.append(earlier[index])
         else:
             arguments = tuple(np.array(value) for value in values)
-            calls.append(StartCall(arguments, tuple(start.function(*values))))
+            results = start.function(*values)
+            if not isinstance(results, (tuple, list, np.ndarray)) or len(results) != len(start.results):
+                title, why = f"a start function returns {results!r}", f"it sets {', '.join(start.results)}"
+                cure = f"a tuple of {plural(len(start.results), 'value')}, such as (1.0,)"
+                raise refusal("E129", title, cure, about=model.name, why=why, places=(start.place,))
+            calls.append(StartCall(arguments, tuple(results)))
         for name, value in zip(start.results, calls[-1].results, strict=True):
             root = system.resolve(name)
             if root in name_used or name in name_used:
@@ -346,7 +353,8 @@ def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping
     if isinstance(changes, Mapping):
         return changes
     title = f"{argument} must be a dictionary of values by name, not {type(changes).__name__}"
-    raise refusal("E321", title, f"{argument}={{{example}}}", about=model)
+    cure = "initial=result.final" if argument == "initial" and hasattr(changes, "final") else f"{argument}={{{example}}}"
+    raise refusal("E321", title, cure, about=model)
 
 
 def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> ModelError:

@@ -74,7 +74,7 @@ def IC(
         raise refusal("E110", f'IC "{name}" cannot use both bias and acceleration', "acceleration alone", about=name)
     dimension = port.get("dimension")
     q, scalar = _start(position, dimension)
-    v = np.zeros_like(q) if velocity is None else _start(velocity, dimension)[0]
+    v = np.zeros(np.shape(q)) if velocity is None else _start(velocity, dimension)[0]
     values = parameters_of(parameters or {})
     formulas = (inertia, 1), (kinetic, 2), (potential, 1), (bias, 2), (acceleration, 3)
     inertia, kinetic, potential, bias, acceleration = (

@@ -30,8 +30,8 @@ class Experiment:
 
     Parameters
     ----------
-    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
-        or one number for each value.
+    data : samples of each quantity by name: (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard
+        deviation of the noise, as one number, or one number for each value.
     parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here, nor by an
         operating point as `initial`; an estimated start value replaces that in `initial`.
     t_start : start time, s.
@@ -215,6 +215,8 @@ class Estimate:
 
     def mahalanobis_distance(self, numbers: Mapping[str, float]) -> float:
         """Return the Mahalanobis distance of numbers, by name, from the estimate, in standard deviations."""
+        if missing := [label for label in self.labels if label not in numbers]:
+            raise refusal("E379", f"the numbers lack {', '.join(missing)}", f'{{"{missing[0]}": <number>}}', about="estimate")
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))

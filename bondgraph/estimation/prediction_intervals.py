@@ -79,6 +79,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     """
     labels, about = run.labels, run.result.program.name
     covariance: np.ndarray | None
+    cure = f'{{"{labels[0]}": 0.1}}, a finite standard deviation for each varied number'
     if isinstance(parameter_uncertainty, Estimate):
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:
@@ -91,11 +92,11 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         if set(parameter_uncertainty) != set(labels):
             why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
             title = f"standard deviations are given for {named}"
-            raise refusal("E379", title, "one for each varied number", about=about, why=why)
+            raise refusal("E379", title, cure, about=about, why=why)
         deviations = reals([parameter_uncertainty[label] for label in labels], len(labels))
         if deviations is None:
             why = f"given: {dict(parameter_uncertainty)}"
-            raise refusal("E379", "a standard deviation is not one finite number", '{"r.resistance": 0.1}', about=about, why=why)
+            raise refusal("E379", "a standard deviation is not one finite number", cure, about=about, why=why)
         if np.any(deviations < 0.0):
             raise refusal(
                 "E379",
@@ -109,9 +110,9 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         matrix = real(parameter_uncertainty)
         if matrix is None:
             title = f"the uncertainty is {shown(parameter_uncertainty)}, without numbers"
-            raise refusal("E379", title, f'{{"{labels[0]}": 0.1}}, a standard deviation for each varied number', about=about)
+            raise refusal("E379", title, cure, about=about)
         covariance = np.asarray(matrix, dtype=float)
-    title, cure = f"this is not a covariance of {plural(len(labels), 'number')}", "a finite standard deviation for each number"
+    title = f"this is not a covariance of {plural(len(labels), 'number')}"
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = (
             f"it has the shape {covariance.shape}"

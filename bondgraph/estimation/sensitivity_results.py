@@ -37,6 +37,7 @@ from bondgraph.run.steppers.segment import Integrator, Selection
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_values_of
 from screws.errors import plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
 
 SCALE_SAMPLES = 32
 
@@ -215,6 +216,10 @@ class RunSensitivities:
 
         Raises `ModelError` E251 for an unknown name, KeyError for a number that is not varied.
         """
+        if not isinstance(name, str) and not (isinstance(name, tuple) and len(name) == 2):
+            cure = f'run["mass.flow"], or a pair, run["mass.flow", "{self.labels[0]}"]'
+            title = f"{shown(name)} is neither a name nor a pair of names"
+            raise refusal("E150", title, cure, about=self.result.program.name)
         quantity, by = (name, None) if isinstance(name, str) else name
         shape = self.result.program.layout[quantity].shape if quantity in self.result.program.layout else ()
         slopes = self.of([quantity]).reshape(len(self.t), *shape, len(self.labels))

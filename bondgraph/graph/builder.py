@@ -53,7 +53,7 @@ class Graph(Draft):
     def __getitem__(self, path: str) -> Element | Graph:
         """Return the element or nested graph with this name, or at this path into nested graphs, "left.damper"; an unknown name
         raises a KeyError that lists similar names."""
-        first, _, inner_path = path.partition(".")
+        first, _, inner_path = str(path).partition(".")
         part = self.parts.get(first)
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)

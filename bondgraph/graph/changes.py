@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from bondgraph.errors import Problem, caller_place
+from bondgraph.errors import ByName, Problem, caller_place
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
@@ -31,7 +31,7 @@ def replace_part(graph: Draft, name: str, part: Contents) -> list[Problem]:
 
     graph.parts[name] = part
     graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
-    graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
+    graph.ports = ByName({port: moved(reference) for port, reference in graph.ports.items()})
     return []
 
 
@@ -44,7 +44,7 @@ def remove_part(graph: Draft, name: str, part: Contents | None = None) -> list[P
         return [Problem("E138", title, (), (old.place, caller_place()), (f'graph.remove("{name}")',))]
     del graph.parts[name]
     graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
-    graph.ports = {port: reference for port, reference in graph.ports.items() if reference.owner is not old}
+    graph.ports = ByName({port: reference for port, reference in graph.ports.items() if reference.owner is not old})
     graph.wires = {end: source for end, source in graph.wires.items() if end[0] != name}
     return []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
-from bondgraph.errors import Place, Problem, caller_place
+from bondgraph.errors import ByName, Place, Problem, caller_place
 from bondgraph.model.arguments import icon_of, need_name
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.element import Element, PortRef
@@ -34,24 +34,24 @@ class Draft(Unpicklable):
         self.place = caller_place()
         self.is_inside = False
         """True once the graph is a part of another graph, so that its own parts might contain it."""
-        self.parts: dict[str, Element | Draft] = {}
+        self.parts = ByName[Element | Draft]()
         self.links: list[Link] = []
-        self.automata: dict[str, Automaton] = {}
+        self.automata = ByName[Automaton]()
         self.starts: list[Start] = []
         self.contacts: list[ContactPoint] = []
         self.collisions: list[CollisionSet] = []
         self.visible: list[Visible] = []
-        self.ports: dict[str, PortRef] = {}
+        self.ports = ByName[PortRef]()
         self.inputs: dict[str, None] = {}
         self.fed_by = ""
         """Call that feeds the inputs, for messages."""
         self.wires: dict[tuple[str, str], str] = {}
         """Paths of the signals that feed inputs, by (nested graph, input)."""
-        self.exports: dict[str, str] = {}
+        self.exports = ByName[str]()
         self.problems: list[Problem] = []
 
     def __copy__(self) -> Self:
-        return self._copied(lambda value: value.copy() if isinstance(value, (dict, list)) else value, {})
+        return self._copied(lambda value: copy.copy(value) if isinstance(value, (dict, list)) else value, {})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._copied(lambda value: copy.deepcopy(value, memo), memo)

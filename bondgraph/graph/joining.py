@@ -91,7 +91,7 @@ def _invalid_dimensions(path: str, element: Element, port: Port) -> Iterator[Pro
         return
     why = f"bonds of domain {domain.name} have dimension {fixed}" if domain and fixed else "it must be 1, 2, 3 ..."
     cures = ("another dimension" + (", or a domain whose bonds may have it" if fixed else ""),)
-    yield Problem("E103", f'{element.kind} "{path}" has dimension {n}', (why,), (element.place,), cures)
+    yield Problem("E103", f'{element.kind} "{path}" has dimension {n!r}', (why,), (element.place,), cures)
 
 
 def _label(prefix: str, reference: PortRef) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bondgraph.errors import refusal
+from bondgraph.errors import ByName, refusal
 from bondgraph.model.units import joined, parts, quotient
 from bondgraph.units import Unit, read
 
@@ -102,7 +102,7 @@ CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 
 _TRUE = (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, MAGNETIC, THERMAL, CHEMICAL, SCREW)
-DOMAINS = {domain.name: domain for domain in (*_TRUE, HEAT)}
+DOMAINS = ByName({domain.name: domain for domain in (*_TRUE, HEAT)})
 """Domains by name."""
 
 

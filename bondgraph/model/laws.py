@@ -17,9 +17,10 @@ from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
-from screws.names import answer_old_names
+from screws.names import answer_old_names, explain_access, refuse_arithmetic
 
 
+@refuse_arithmetic
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Parameter:
     """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
 
 
+@explain_access
 @short_repr
 @dataclass(frozen=True)
 class ByMode:
@@ -308,7 +310,7 @@ class Resistor(Law):
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None
-    """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
+    """Operation (effort, flow, parameters, signals) -> residual, which Newton iteration makes zero in each causality."""
 
     @property
     def has_one_formula(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondgraph.errors import Place
+from bondgraph.errors import ByName, Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
@@ -158,7 +158,7 @@ class Face:
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
-    """Port of the graph -> element and port inside it; the port is "" for a junction."""
+    """Element and port inside the graph for each port of the graph; the inner port is "" for a junction."""
 
 
 @short_repr
@@ -186,6 +186,11 @@ class Model(Frozen):
     references: tuple[str, ...] = ()
     """Junctions of networks without ground whose effort or flow is set to zero; each has a source that the compiler adds."""
     faces: Mapping[str, Face] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for each in ("elements", "automata"):
+            if type(table := getattr(self, each)) is dict:
+                object.__setattr__(self, each, ByName(table))
 
     @property
     def guesses(self) -> Mapping[str, float]:

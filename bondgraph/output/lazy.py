@@ -7,6 +7,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar, overload
 
+from bondgraph.errors import unknown_name
+
 T = TypeVar("T")
 
 
@@ -27,7 +29,12 @@ class LazyTable(Mapping[str, T]):
         return self._make()
 
     def __getitem__(self, name: str) -> T:
-        return self._at_once[name] if name in self._at_once else self._table[name]
+        if name in self._at_once:
+            return self._at_once[name]
+        try:
+            return self._table[name]
+        except KeyError:
+            raise unknown_name("entry", name, self) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._table

@@ -11,8 +11,10 @@ import numpy as np
 from bondgraph.errors import unknown_name
 from bondgraph.output.cells import cell, line, table
 from screws.errors import plural
+from screws.names import explain_access
 
 
+@explain_access
 @dataclass(frozen=True)
 class Quantity:
     """Value with its unit ("" if none was given)."""
@@ -24,6 +26,7 @@ class Quantity:
         return f"{np.array2string(np.asarray(self.value), precision=6, separator=', ', threshold=12)} {self.unit}".rstrip()
 
 
+@explain_access
 class Quantities(Mapping[str, Quantity]):
     """Values and units by name; printed as a table."""
 
@@ -55,6 +58,7 @@ class Quantities(Mapping[str, Quantity]):
         return f"<{plural(len(self), self._kind)}: {some}{', ...' if len(self) > 6 else ''}>"
 
 
+@explain_access
 class Parameters(Quantities):
     """Parameters with their units by name; a call with changes by name returns the parameter vector of the kernels."""
 

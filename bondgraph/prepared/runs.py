@@ -25,6 +25,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
 from screws.calls import explain_methods
+from screws.errors import ScrewbondError
 from screws.names import answer_old_names
 
 if TYPE_CHECKING:
@@ -162,11 +163,22 @@ class PreparedRun:
             changes = compiled.with_start_parameters(initial, parameters)
             numbers = {**system.parameters, **checked_changes(model, system, changes)}
             raise_if_any(model.name, unusable_parameters(model, system, numbers, compiled.prepare, compiled.evaluate(t, x, p, m)))
+        if initial and not np.isfinite(program.rates(t, x, p, m)).all():
+            self._refuse_undefined(t, x, p, m)
         if compiled.switches is not None or program.closing is not None:
             start = t, x, p, m
             key = t, *(block.tobytes() for block in start[1:])
             compiled.last_start.made(key, functools.partial(self._ensure_coherent, *start))
         return x, p, m
+
+    def _refuse_undefined(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
+        """Raise E125 if a formula refuses the start values, such as a zero quaternion."""
+        try:
+            with np.errstate(all="ignore"):
+                self.compiled.evaluate(t, x, p, m)
+        except ScrewbondError as error:
+            title, name = "a rate is not finite at these start values", self.compiled.model.name
+            raise refusal("E125", title, "other values in initial=", about=name, why=str(error).splitlines()) from error
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
         compiled, program = self.compiled, self.compiled.program

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.errors import ModelError, no_model, refusal
+from bondgraph.errors import ByName, ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
@@ -114,7 +114,7 @@ class Diagram:
 
     svg: str
     positions: Mapping[str, tuple[float, float]]
-    """Element -> centre (x, y) in px, y downwards: change some centres and pass the mapping to `diagram` again."""
+    """Centre (x, y) of each element in px, with y downwards: change some centres and pass the mapping to `diagram` again."""
     width: float
     height: float
     title: str = ""
@@ -235,7 +235,7 @@ def diagram(
         ]
     )
     centres = {node.name: (float(x), float(y)) for node, (x, y) in zip(drawn.nodes, where, strict=True)}
-    return Diagram(svg, centres, width, height, head or model.name)
+    return Diagram(svg, ByName(centres), width, height, head or model.name)
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:

@@ -20,10 +20,10 @@ NATURAL = (False, True)
 residual in volts can hide a residual of microamperes."""
 
 ROUNDED, SMALL = 1e-15, 1e-12
-"""Size of a Newton step that counts as rounding error, relative to the unknowns, and size that is added to theirs."""
+"""A Newton step of at most ROUNDED (SMALL + largest unknown) counts as rounding error."""
 
 CLOSE = 1e-6
-"""Largest last step of a solved loop, relative to the unknowns, and size that is added to theirs."""
+"""The next Newton step of a solved loop is at most CLOSE (CLOSE + largest unknown)."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
@@ -46,7 +46,7 @@ class LoopTable(Table):
     newton: Newton
     newton_step: PerUnknown
     newton_start: PerUnknown
-    newton_begun: PerUnknown
+    newton_initial: PerUnknown
     # Number of loops, largest number of unknowns, and first loop without a solution.
     loops: int
     unknowns: int
@@ -66,7 +66,6 @@ def largest(values: Reals, factors: Reals, count: int) -> float:
 
 
 def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -> float:
-    """Return the largest magnitude of the unknowns at these indices, relative to their sizes; NaN if any unknown is NaN."""
     top = 0.0
     for i in range(count):
         size = abs(x[indices[i]] * inverse_sizes[i])
@@ -78,9 +77,10 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
 def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
     """Solve loop k, whose unknowns begin at index `first`, in place; return True if x is a solution.
 
-    A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: with any
-    decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
-    zero or a step within rounding error. Residuals and unknowns are measured in their natural sizes if `natural`.
+    A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: a smaller
+    decrease would allow steps back and forth between both sides of a root (Armijo 1966). The iteration ends at a residual of
+    zero, at a step within rounding error, or when no damped step suffices. Residuals and unknowns are measured in their natural
+    sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after
     out, further, step, start = s.newton, s.newton[s.loop_counts[k] :], s.newton_step, s.newton_start
@@ -96,14 +96,14 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
         for i in range(count):
             step[i] = further[i]
             start[i] = x[indices[i]]
-        part, falls = 1.0, False
-        while part > MIN_STEP_FRACTION and not falls:
+        part, suffices = 1.0, False
+        while part > MIN_STEP_FRACTION and not suffices:
             for i in range(count):
                 x[indices[i]] = start[i] + part * step[i]
             kernel(formula_time(s, t), x, p, m, out)
-            falls = all_finite(out, count * 2) and largest(out, weights, count) < (1.0 - SUFFICIENT_DECREASE * part) * size
+            suffices = all_finite(out, count * 2) and largest(out, weights, count) < (1.0 - SUFFICIENT_DECREASE * part) * size
             part = part * 0.5
-        if not falls:  # no step reduces the residual: converged to rounding error, or stuck
+        if not suffices:  # no step reduces the residual: converged to rounding error, or stuck
             for i in range(count):
                 x[indices[i]] = start[i]
             kernel(formula_time(s, t), x, p, m, out)
@@ -112,15 +112,15 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
     return all_finite(out, count * 2) and not largest(further, inverse_sizes, count) > far
 
 
-def solved(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
+def solve_loop(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
     """Solve loop k; return True if x is a solution. Every attempt starts from the same values."""
-    indices, count, begun = s.loop_places[first:], s.loop_counts[k], s.newton_begun
+    indices, count, initial = s.loop_places[first:], s.loop_counts[k], s.newton_initial
     for i in range(count):
-        begun[i] = x[indices[i]]
+        initial[i] = x[indices[i]]
     for number, natural in unrolled(enumerate(NATURAL)):
         if number > 0:
             for i in range(count):
-                x[indices[i]] = begun[i]
+                x[indices[i]] = initial[i]
         if newton_iteration(s, t, x, k, first, natural):
             return True
     return False
@@ -131,7 +131,7 @@ def consistent(s: LoopTable, t: float, x: Reals) -> bool:
     `unsolved` loop."""
     first = 0
     for k in range(s.loops):
-        if not solved(s, t, x, k, first):
+        if not solve_loop(s, t, x, k, first):
             s.unsolved = k
             return False
         first += s.loop_counts[k]

@@ -61,7 +61,6 @@ class Bound:
                     kernel.check()
 
     def time(self, t: float) -> float:
-        """Convert a time since the start to the clock of the formulas, clipped to the window."""
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
@@ -79,7 +78,6 @@ class Bound:
         return list(zip(self.program.break_names, times.tolist(), periods.tolist(), strict=True))
 
     def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return dx/dt (n,)."""
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -152,7 +150,6 @@ class Bound:
         return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return d rates / d x as a dense matrix, (n, n)."""
         pattern = self.program.jacobian_pattern
         if pattern is None:
             raise ValueError("the program has no Jacobian")
@@ -196,7 +193,6 @@ def _in_place(kernel: Kernel) -> Callable[..., None]:
 
 
 def loop_arrays(program: Program) -> dict[str, list[float]]:
-    """Return the data of the algebraic loops as lists for their table, one loop after another."""
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
         "loop_places": [state for loop in program.loops for state in loop.states],

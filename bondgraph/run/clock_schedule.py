@@ -22,8 +22,8 @@ MAX_TICKS = 1e9
 
 @dataclass(frozen=True)
 class _Row:
-    """Ticks at `first` + n `period` (s since the start of the run) of the clock with this number, or of a break if the number is
-    None."""
+    """Ticks of the clock with this number, or breaks (None), at `first` + n `period`, in s since the start of the run; the period
+    of a single tick or break is infinite."""
 
     name: str
     first: float
@@ -77,7 +77,6 @@ class ClockSchedule:
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:
-        """Return the time of the next tick or break, s."""
         return float(np.min(self.following, initial=np.inf))
 
     def due(self, t: float) -> bool:
@@ -127,8 +126,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """Return the first tick at or after the start of the run among offset + n period, n >= `earliest`, in s since the start,
-    with exact arithmetic; return 0 for a single tick (infinite period) before the start."""
+    """Return the first tick at or after the start of the run, within `SAME_TIME`, among offset + n period, n >= `earliest`, in s
+    since the start, by exact arithmetic; return 0 for a single tick (infinite period) before the start."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)
@@ -149,6 +148,7 @@ def _check(name: str, period: float, offset: float, span: float, most: float) ->
 
 
 def _check_count(title: str, instants: str, period: float, span: float, most: float) -> None:
-    if span / period > (limit := min(most, 1.0 / (64.0 * SAME_TIME))):
-        why = f"a period of {period:g} s makes {span / period:.3g} {instants} in {span:g} s; the limit is {limit:.3g}"
-        raise RunError(Problem("E330", title, (why,), cures=("a longer period", "a shorter run")))
+    if span / period > most:
+        why = f"a period of {period:g} s makes {span / period:.3g} {instants} in {span:g} s; the limit is {most:.3g}"
+        cures = ("a longer period", "a shorter run", *(("a larger max_steps",) if span / period <= MAX_TICKS else ()))
+        raise RunError(Problem("E330", title, (why,), cures=cures))

@@ -6,26 +6,27 @@ stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at t
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, check its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
 segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
-turns      at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`)
+rounds     at an event    `events.iteration` (event iteration), which calls Python if necessary (`events.questions`)
 pages      of samples     `streaming.run`: only if a run keeps only some quantities
 runs       of a batch     `batch.loop` one after another, `batch.simd.lane_loop` several simultaneously in SIMD lanes
-pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
+chunks     of a batch     `batch.workers`: each thread takes the next chunk of runs
 chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
 
 Order of operations at an instant, with reasons
 -----------------------------------------------
 1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration has reached; a tick that makes a guard
    positive causes an event.
-2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
+2. Samples up to the instant are written: a sample at the time of an event, after the start, is the limit from the left.
 3. Transitions whose guards crossed zero fire in order of name; simultaneous collisions are solved as one problem of impulses
-   (`events.impacts`), because an order would decide where momentum goes. Friction whose flow passes zero by itself changes
-   direction instead of sticking (`events.dead_centres`).
-4. The modes of all dry friction elements in a connected part are found together (`events.modes`). If transitions cycle through
-   modes, consistent modes are searched for (`events.mode_search`).
+   (`events.impacts`) unless `impacts="sequential"`, because an order would decide where momentum goes. Friction whose flow passes
+   zero by itself changes direction instead of sticking (`events.dead_centres`).
+4. The modes of all dry friction elements in a connected part are found together if they are certain (`events.modes`). If
+   transitions cycle through modes, consistent modes are searched for (`events.mode_search`).
 5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
 6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires. A guard must fall below its rounding error
    before it can fire again (`events.guards`), so that bodies that have just separated do not collide.
-7. A switch whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again.
+7. A switch whose events accumulate (Zeno) comes to rest, if it has a state of rest (`events.accumulation`), and guards are
+   evaluated again.
 8. The run takes over the state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
    because a jump changes the sizes of states.
 """
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class RunCheckpoint:
-    """Checkpoint of a run that machine code left unfinished.
+    """Checkpoint of a run that machine code left unfinished, or whose validity it cannot check.
 
     Parameters
     ----------
@@ -149,14 +150,14 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event after a segment that began at `segment_start`, or at the start; return the levels (2 k,) of the
-        guards."""
+        """Handle the event at the end of the segment that began at `segment_start`, or the events at the start of the run; return
+        the levels (2 k,) of the guards."""
         handler, levels = self._handler, np.zeros(0)
         if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
             point = RunPoint(self.t, self.x, self.q, self.m, self.weights.size)
             after = handler.handle_event(function, point, fired, segment_start)
-            self.x, self.q, self.m, levels = after.x, after.q, after.m, handler.begun[1]
+            self.x, self.q, self.m, levels = after.x, after.q, after.m, handler.segment_start[1]
             if not handler.is_consistent:
                 self._fail(*event_failure(handler, self.x))
         elif not np.isfinite(self.x).all():
@@ -165,7 +166,7 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of events that Python handled or that ended the run."""
+        """Number of instants at which Python solved collisions, or an event ended the run."""
         return 0 if self._handler is None else self._handler.consultations
 
     def _record_states(self, count: int) -> None:
@@ -229,7 +230,7 @@ class Hybrid:
         return samples.free_rows
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or is so slow that it certainly will, or ""."""
+        """Return the message for a run that has taken too many steps, or will take too many, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
@@ -244,7 +245,7 @@ class Hybrid:
         return (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value, unless it has ended there already."""
+        """End the run before the first sample with an invalid value, unless it has ended by then."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:

@@ -119,7 +119,7 @@ class MeasureKind:
     ----------
     meaning : description for the documentation.
     take : function from a finished run and the name of a quantity or event to the value.
-    machine : rule by which machine code computes a bitwise equal value; None if only results of single runs have this measure.
+    machine : rule by which machine code computes a bitwise equal value.
     unit : function from the unit of the quantity to the unit of the measure.
     of_event : True if it measures events, not a quantity.
     scalar : True if the quantity must be a scalar.
@@ -129,7 +129,7 @@ class MeasureKind:
 
     meaning: str
     take: Callable[[Any, str], object]
-    machine: MachineRule | None
+    machine: MachineRule
     unit: Callable[[str], str] = lambda unit: unit
     of_event: bool = False
     scalar: bool = False
@@ -218,7 +218,6 @@ _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
 def measure_of(argument: object) -> object:
-    """Return the measure for a user's argument: a name alone means `series`."""
     return series(argument) if isinstance(argument, str) else argument
 
 

@@ -88,10 +88,9 @@ class OdeFunctions:
         the state after the reset as `start`. Other events due at that instant are not handled. Raises `RunError` E305 for an
         unknown number, E349 if an algebraic loop has no solution in the new modes."""
         if event not in range(len(self.event_names)):
-            listed = ", ".join(f"{k} ({name})" for k, name in enumerate(self.event_names[:8])) or "none: no transition can fire"
-            raise RunError(
-                Problem("E305", f"there is no event {event}", (), (caller_place(),), (f"one of the events: {listed}",))
-            )
+            listed = ", ".join(f"{k} ({name})" for k, name in enumerate(self.event_names[:8]))
+            cure = f"one of the events: {listed}" if listed else "`rates` alone: the model has no events"
+            raise RunError(Problem("E305", f"there is no event {event}", (), (caller_place(),), (cure,)))
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = self._state(x), self.modes.copy()
         modes[edge.slot] = float(edge.target)

@@ -21,14 +21,13 @@ class SampleRows:
     The buffer holds all samples of a run unless a `consumer` takes them during the run.
     """
 
-    def __init__(self, room: int, states: int, quadratures: int, modes: int, consumer: SampleConsumer | None = None):
-        self.rows, self.modes = np.empty((room, states + quadratures)), np.empty((room, modes))
+    def __init__(self, capacity: int, states: int, quadratures: int, modes: int, consumer: SampleConsumer | None = None):
+        self.rows, self.modes = np.empty((capacity, states + quadratures)), np.empty((capacity, modes))
         self.states, self.written = states, 0
         self._flushed, self._consumer = 0, consumer
 
     @classmethod
     def over(cls, rows: np.ndarray, modes: np.ndarray, states: int) -> SampleRows:
-        """Return a buffer in existing arrays, whose first row is filled."""
         rows_of = cls(0, states, rows.shape[1] - states, modes.shape[1])
         rows_of.rows, rows_of.modes, rows_of.written = rows, modes, 1
         return rows_of

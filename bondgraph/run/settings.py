@@ -17,7 +17,7 @@ from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
 from screws.errors import plural
 from screws.names import similar_names
-from screws.names.renamed import SETTING_VALUES, new_words, now
+from screws.names.renamed import SETTING_VALUES, is_now, renamed_settings
 
 _REPLACEMENTS = dict.fromkeys(
     methods.REMOVED_SETTINGS, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver"
@@ -27,9 +27,19 @@ _REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-
 _REPLACEMENTS |= {
     "inputs": "signals.measured(...) or another block, for an input over time",
     "events": "an Automaton in the graph",
+    **dict.fromkeys(("params", "args", "p"), "parameters={...}, values by name, where a run starts"),
+    **dict.fromkeys(("y0", "x0", "ic"), "initial={...}, values by name, where a run starts"),
 }
 """Replacements of settings of earlier versions and of other programs."""
-_EXAMPLES = {"rtol": "1e-6", "atol": "1e-9", "max_step": "0.01"}
+_EXAMPLES = {
+    "rtol": "1e-6",
+    "atol": "1e-9",
+    "max_step": "0.01",
+    "t_start": "0.0",
+    "max_steps": "10_000_000",
+    "max_events": "100_000",
+}
+_LISTS = {"sample times": _REPLACEMENTS["dt"], "atol": "atol=1e-9, or one number for each state"}
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
@@ -83,7 +93,7 @@ def numbers(argument: object, code: str, what: str) -> np.ndarray:
     """Convert an argument to an array of floats; raise `RunError` with this `code` if that is impossible."""
     array = real(argument)
     if array is None:
-        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=("numbers, not text or None",))
+        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=(_LISTS.get(what, "finite numbers"),))
     return np.array(array)
 
 
@@ -109,7 +119,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
     for name in settings:
         if name not in names:
             near = similar_names(name, names, most=1)
-            new = {**new_words([name]), **instead}
+            new = {**renamed_settings([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else (f"leave out {name}=",)
             raise _refuse("E322", f'a run has no setting "{name}"', f"available: {', '.join(names)}", cures=cures)
 
@@ -199,7 +209,7 @@ def _checked_count(samples: Any, end: float) -> int:
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sample times since the start of the run, and the same times on the user's clock, for a number of samples, a
-    step (s) or a list of times. The start is always included. Raise E303 unless the times ascend within the run."""
+    step (s) or a list of times. The start is always included. Raise E303 for invalid samples."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
@@ -267,8 +277,8 @@ def method_of(argument: object) -> MethodEntry | None:
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
-        cures = () if new is None else (now(argument, new),)
-        cures = cures or (f'{what}="{allowed[0]}"',)
+        cures = () if new is None else (is_now(argument, new),)
+        cures = cures or (f'{what}="{(similar_names(argument, allowed, most=1) or allowed)[0]}"',)
         raise _refuse("E304", f"{what}={argument!r} is unknown", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 

@@ -37,8 +37,8 @@ def simulate(
 
     Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples before it, with a
     `RunEndedWarning`; the result of a run that reaches its end but cannot be trusted has `warnings`, with an
-    `UnreliableRunWarning`. If the tolerance lies below the rounding error of the rates, a `RoundingWarning` states the tolerance
-    that was reached.
+    `UnreliableRunWarning`. If rounding errors of the rates limit more than 1 % of the steps, a `RoundingWarning` states the
+    tolerance that was reached.
 
     Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for an unknown choice, E305 for a wrong
     number of values, E306 for other settings, E322 for an unknown setting, E330 for clocks, E332 to E334 for delays, E308 to E310

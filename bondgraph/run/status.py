@@ -25,7 +25,7 @@ class Status(IntEnum):
     PAUSE = 2, "the budget of steps is spent: call again"
     STIFF = 3, "the model is stiff: continue with a stiff method"
     EVENT_ENDS = 17, "an event ends the run"
-    LOG_FULL = 16, "the event log is full: enlarge it and call again"
+    LOG_FULL = 16, "the event log is full: empty it and call again"
     STEP_TOO_SMALL = -1, "step too small: the error per step stays too large however small the step"
     NOT_FINITE = -2, "not finite: a rate is not finite"
     # Requests of the step size control.
@@ -40,7 +40,7 @@ class Status(IntEnum):
     LANE_WAITS = 32, "the run waits for a lane"
     # Ends of a batch run that machine code alone cannot check.
     TOO_MANY_STEPS = 100, "the run takes too many steps"
-    UNTRUSTED = 101, "values are not finite, or the energy account does not close"
+    UNTRUSTED = 101, "the run may be invalid: Python must check it"
     NOT_STARTED = 102, "only Python can begin the run"
 
     @property

@@ -335,6 +335,8 @@ class Store:
             why = f"there is no folder {printable_path(self.path.absolute().parent)}"
         elif self.path is not None and not self._write and not self.path.exists():
             why = "there is no such file"
+        elif self.path is not None and self.path.is_dir():
+            why = "it is a folder"
         if not self._write:
             return FileError(Problem("E364", f"{self._file} contains no readable runs", (why,), (), (_WRITTEN,)))
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), ("another file", *cures)))

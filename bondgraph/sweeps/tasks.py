@@ -190,14 +190,16 @@ class Kept:
         except Exception as error:
             raise _failed(self, f"{type(error).__name__}: {error}") from error
         numbers = real(value)
+        if isinstance(value, Measure):
+            raise _failed(self, "it is a function that makes measures", 'a measure, such as peak("rotor.flow")')
         if numbers is None:
             raise _failed(self, f"it returns {type(value).__name__}, which is neither a number nor an array of numbers")
         return numbers
 
 
-def _failed(kept: Kept, why: str) -> Exception:
+def _failed(kept: Kept, why: str, *cures: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
+    cures = cures or ("a call of the function with the result of one run, to locate the error", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 

@@ -27,7 +27,7 @@ class Descriptor(Relations):
         self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
-        """Storage or constraint -> index of the start of its state in y."""
+        """Index in y of the start of the state of each storage or constraint."""
         self.moving: list[tuple[int, int, float]] = []
         for path, element in model.elements.items():
             law = element.law

@@ -1,4 +1,4 @@
-"""Loop analysis of networks with ideal diodes and switches: a network -> voltages and currents, with error bounds.
+"""Loop analysis of networks with ideal diodes and switches, which gives voltages and currents with error bounds.
 
 Implicit Euler makes each branch a resistance and a voltage, u = r i - e. Of all loop currents that the diodes allow, the actual
 currents minimise

@@ -1,4 +1,4 @@
-"""Moreau's time stepping for masses with dry friction: masses -> velocities, with error bounds.
+"""Moreau's time stepping for masses with dry friction, which gives velocities with error bounds.
 
     M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) in slip
 

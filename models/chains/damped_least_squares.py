@@ -21,6 +21,7 @@ from screwbond.models.chains.trees import Tree, as_floats
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import in_units
 from bondgraph.output.short_repr import short_repr
+from screws.errors import plural
 from screws.numeric_arguments import floats
 from screws.poses import is_pose, pose_from_state
 
@@ -263,7 +264,7 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
     q = np.clip(0.0, lower, upper) if start is None else state_rows(tree, "the start", start)
     if q.ndim > 1 and q.size != count * tree.freedoms:
         cure = "one start, or one for each goal"
-        raise refusal("E338", f"starts of shape {q.shape} do not match {count} goals", cure, about=tree.name)
+        raise refusal("E338", f"starts of shape {q.shape} do not match {plural(count, 'goal')}", cure, about=tree.name)
     if names := beyond_limits(tree, q):
         title = f"the start is beyond the limits of {', '.join(names[:6])}"
         raise refusal("E339", title, "a start within them: np.clip(q, *tree.limits.T)", about=tree.name)

@@ -30,8 +30,6 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mass, first and second moments of a mass distribution about the origin of a frame."""
-
     mass: Any
     first: np.ndarray
     """Mass times centre (3,), kg m."""
@@ -58,9 +56,10 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of the links' masses, and of their other inertia parameters unless they are zero.
+    """Return the value and unit, by name, of the links' masses, and of their other inertia parameters unless they are zero.
 
-    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
+    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame),
+    `<link> armature` ...
     """
     numbers: dict[str, tuple[float, str]] = {}
     turns = iter(section.turns for section in tree.sections.freedoms)
@@ -384,8 +383,8 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration that velocities
-        cause."""
+        """Return the articulated body with its joint free, still in the section's frame; `velocity_term` is the acceleration that
+        velocities cause."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D
@@ -448,7 +447,6 @@ def forward_dynamics(
 
 
 def _velocity_term(section: Section, twist: Screw, rate: Any) -> Screw:
-    """Return the acceleration (angular, linear) of a section that its velocity and its joint's rate cause."""
     along, shift = section.screw
     turning, sliding = along * rate, shift * rate
     return cross(twist[0], turning), cross(twist[0], sliding) + cross(twist[1], turning)

@@ -53,8 +53,6 @@ TRIAL_OFFSET = 0.7
 
 @dataclass(frozen=True, eq=False)
 class ChainOptions:
-    """Arguments of `chain_graph` other than its tree, with vectors as floats."""
-
     ports: tuple[str, ...]
     joint_ports: tuple[str, ...]
     form: str
@@ -76,7 +74,6 @@ class ChainOptions:
 
 
 def _listed(values: np.ndarray) -> str:
-    """Return values of `as_floats` as text."""
     return str(values.tolist()) if np.isfinite(values).any() or values.ndim else "not a list of numbers"
 
 
@@ -99,7 +96,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} is {_listed(values)}", coordinates, f"{tree.freedoms} finite numbers")
+            problem(f"the {what} is {_listed(values)}", coordinates, plural(tree.freedoms, "finite number"))
     gravity = options.gravity
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {_listed(gravity)}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
@@ -167,15 +164,15 @@ class Cost:
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
 """Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any other
-axes. Each cost is exact for a further joint in a row; joints whose axes meet, and the last links of branches, cost less."""
+axes. Each cost is that of a further joint in a row, to 3 %; joints whose axes meet, and the last links of branches, cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
     """Return True if h(q, v) takes fewer operations by recursion than by differentiation of M(q), as a rule of thumb.
 
     The cost of the recursion grows with the number of joints in a row, the cost of the derivatives with the square of this number
-    or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's finger: 305
-    operations, 393 by recursion), and up to three with oblique axes (M and h: 694 and 722; 7425 and 3157 for seven joints).
+    or faster. Differentiation is cheaper up to four joints with parallel and right-angled axes (v' of a hand's finger: 310
+    operations, 400 by recursion), and up to three with oblique axes (M and h: 720 and 750; 7300 and 3200 for seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
@@ -187,7 +184,7 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
     Articulated bodies take 724 operations for each oblique joint. Solving with M(q) takes n^3 / 2 for n joints carried by one
     joint. Ten oblique joints in a row take 6200 operations with articulated bodies and 6800 with M(q); fifty take 35000 and
-    133000.
+    146000.
     """
     if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints couple distant bodies: no such recursion
@@ -309,8 +306,6 @@ class LinkBody:
 
 @dataclass(frozen=True, eq=False)
 class Linkage:
-    """Tree and gravity (3,) in world axes, m/s^2, for pictures of a chain."""
-
     tree: Tree
     gravity: np.ndarray
 
@@ -326,14 +321,15 @@ class ChainGraph(Graph):
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces the link's own.
 
-        Raises `ModelError` E454 for a link without a port.
+        Raises `ModelError` E454 for an unknown link or a link without a port.
         """
+        index = self.chain.index(name)
         if name not in self.link_ports:
             cure = f'chain_graph(tree, ports=("{name}", ...))'
             title = f'chain "{self.name}" has no port for a link "{name}"'
             why = f"ports: {', '.join(self.link_ports) or 'none'}"
             raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
-        link_surface = surface or self.chain.links[self.chain.index(name)].surface
+        link_surface = surface or self.chain.links[index].surface
         path = f"{self.name}.{name}"
         return LinkBody(f"{self.name} {name}", link_surface, self.place, self.port(name), f"{path}.pose", f"{path}.H")
 
@@ -375,7 +371,8 @@ def chain_graph(
     the equations.
 
     Raises `ModelError` E450 without a tree or freedoms; E339 for a `position` beyond limits that are not ignored; E454 for ports,
-    start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`.
+    start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`; E135 for an
+    unknown form.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):

@@ -47,7 +47,6 @@ def section_frames(tree: Tree, q: Any) -> list[Frame]:
 
 
 def compose(first: Frame, second: Frame) -> Frame:
-    """Return the product of two frames; `second` is given in `first`."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 

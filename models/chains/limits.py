@@ -17,7 +17,6 @@ STATES = ("inside", "below", "above")
 
 
 def beyond_limits(tree: Tree, q: Any) -> list[str]:
-    """Return the names of coordinates that are beyond their limits in any of the rows q (..., n), each with its limits."""
     lower, upper = tree.limits.T
     beyond = np.any((q < lower) | (q > upper), axis=tuple(range(np.ndim(q) - 1)))
     units = ["rad" if angle else "m" for angle in tree.is_angle]
@@ -36,7 +35,6 @@ def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
 
 
 def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
-    """Return the energy of the stops, J: that of a spring for each limit that is exceeded."""
     springs = [_entry(stiffness, k) * (x * x) * 0.5 for k, x, _ in _excess(tree, q)]
     return sum(springs[1:], springs[0])
 
@@ -50,7 +48,6 @@ def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
 
 
 def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
-    """Return the energy of joint springs, J; they are relaxed at `rest` (n,)."""
     springs = [0.5 * _entry(stiffness, k) * (_entry(q, k) - x) * (_entry(q, k) - x) for k, x in enumerate(rest)]
     return sum(springs[1:], springs[0])
 

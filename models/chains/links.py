@@ -92,7 +92,6 @@ def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -
 
 
 def _need_radius(radius: Any) -> None:
-    """Raise E150 for a radius that is not positive."""
     if not 0.0 < real(radius) < np.inf:
         raise refused("radius", radius, "a positive number, m", "radius=0.1")
 
@@ -110,11 +109,8 @@ def combined_inertia(*parts: BodyInertia) -> BodyInertia:
 
 
 def combined_moments(parts: Sequence[tuple[float, np.ndarray, np.ndarray]]) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, from the values
-    of the parts.
-
-    The parts need not be physical: points, thin rods, corrections.
-    """
+    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, which need not be
+    physical: points, thin rods, corrections."""
     mass = sum(part[0] for part in parts)
     first_moment = sum((part[0] * part[2] for part in parts), np.zeros(3))
     centre = first_moment / mass if mass else np.zeros(3)

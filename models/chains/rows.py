@@ -11,6 +11,7 @@ import numpy as np
 from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import refusal
+from screws.errors import plural
 from screws.numeric_arguments import holds_numbers
 from screws.scalars import FUNCTIONS
 
@@ -127,7 +128,7 @@ def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
     if rows.ndim == 0 or rows.shape[-1] != tree.freedoms or not np.all(np.isfinite(rows)):
         size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is not a finite number"
         title = f'{name} does not match "{tree.name}"'
-        cure = f"{tree.freedoms} finite numbers in each row: {', '.join(tree.coordinates[:12])}"
+        cure = f"{plural(tree.freedoms, 'finite number')} in each row: {', '.join(tree.coordinates[:12])}"
         raise refusal("E338", title, cure, about=tree.name, why=size)
     return rows
 

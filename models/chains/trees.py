@@ -20,7 +20,7 @@ from bondgraph.output.short_repr import short_repr
 from screws.errors import plural
 from screws.joints import Joint
 from screws.names import answer_old_names, similar_names
-from screws.numeric_arguments import fixed_floats, floats, holds_numbers, real
+from screws.numeric_arguments import fixed_floats, floats, holds_numbers, real, shown
 from screws.poses import is_pose
 from screws.rotations import tilde
 
@@ -178,7 +178,6 @@ def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
 
 
 def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
-    """Yield E536 for links that the preceding link does not carry; `parents` are indices."""
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
         detail = f"not carried by the preceding link: {', '.join(names)}"
@@ -186,7 +185,6 @@ def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
-    """Yield E537 if the limits (n, 2) of a coordinate and of the joints that it drives leave no range of motion."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
             detail = f"with the limits of the joints that it drives, its limits are {lower:g} and {upper:g}"
@@ -233,8 +231,6 @@ def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def coordinates_of(link: Link) -> list[str]:
-    """Return the names of a joint's coordinates: the link's name, numbered if there are several. A joint that mimics another has
-    none."""
     n = 0 if link.mimic is not None else link.joint.freedoms
     return [link.name] if n == 1 else [f"{link.name} {k}" for k in range(1, n + 1)]
 
@@ -314,7 +310,7 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
                 title = f'a screw of "{link.name}" has the length {size:.6g}'
                 yield Finding("E452", title, f"{column.tolist()}", "a unit screw: |omega| = 1, or omega = 0 and |v| = 1")
         if not (link.inertia is None or isinstance(link.inertia, BodyInertia)):
-            title = f'the inertia of "{link.name}" is a {type(link.inertia).__name__}'
+            title = f'the inertia of "{link.name}" is {shown(link.inertia)}'
             cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
             yield Finding("E453", title, "not the inertia of a body", cure)
         n = link.joint.freedoms
@@ -323,12 +319,16 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
             values = floats(entered, (), (n,))
             if values is None or np.any(values < least):
                 cure = f"one number, or one for each freedom{'' if least else ', none negative'}"
-                yield Finding("E453", f'the {what} of "{link.name}" is {entered!r}', f"its joint has {n} freedoms", cure)
+                yield Finding(
+                    "E453", f'the {what} of "{link.name}" is {entered!r}', f"its joint has {plural(n, 'freedom')}", cure
+                )
         if link.limits is not None:
             limits = as_floats(link.limits)
             if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):
                 cure = "(lower, upper) with lower < upper, or such a pair for each freedom"
-                yield Finding("E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {n} freedoms", cure)
+                yield Finding(
+                    "E453", f'the limits of "{link.name}" are {link.limits!r}', f"its joint has {plural(n, 'freedom')}", cure
+                )
 
 
 @answer_old_names

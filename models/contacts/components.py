@@ -22,10 +22,10 @@ PAPER_NAMES = {
     "sliding": ("omega_x", "omega_y", "v_z"),
     "rolling and sliding": ("v_z",),
 }
-"""Name of a contact in Visser 2002, section 4 -> its constrained components."""
+"""Constrained components of each contact in Visser 2002, section 4, by its name there."""
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Component -> kind of its stiffness and damping; all other components are "rotational"."""
+"""Kind of stiffness and damping of each component; all other components are "rotational"."""
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
@@ -38,7 +38,6 @@ def _as_tuple(constrained: Any) -> tuple[Any, ...]:
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Return the normal, tangential or rotational value of each component, by its name."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
@@ -97,19 +96,19 @@ def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> li
 def stiffness_problems(
     name: str, chosen: Sequence[str], stiffness: Mapping[str, Any], damping: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report E422 for each kind of constrained component without stiffness, or with negative damping."""
     source, problems = caller_place(), []
     for kind in ("normal", "tangential", "rotational"):
         components = [c for c in chosen if COMPONENT_KINDS.get(c, "rotational") == kind]
         if not components:
             continue
         k, r = stiffness[components[0]], damping[components[0]]
-        if not (np.isfinite(real(k)) and real(k) > 0 and np.isfinite(real(r)) and real(r) >= 0):
+        valid = {"stiffness": 0.0 < real(k) < np.inf, "damping": 0.0 <= real(r) < np.inf}
+        if not all(valid.values()):
             title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
             why = f"constraining {', '.join(components)} requires a positive stiffness and a non-negative damping"
-            problems.append(
-                Problem("E422", title, (why,), (source,), (f"{kind}_stiffness=..., or leave {', '.join(components)} free",))
-            )
+            cure = ", ".join(f"{kind}_{what}=..." for what, is_valid in valid.items() if not is_valid)
+            cure += f", or leave {', '.join(components)} free" if len(components) < len(chosen) else ""
+            problems.append(Problem("E422", title, (why,), (source,), (cure,)))
     return problems
 
 
@@ -121,8 +120,6 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is not a positive integer or is too large for convex bodies, and E429 for `near`
-    with several places."""
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]

@@ -35,7 +35,7 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from screwbond.models.contacts.components import domain_of, selection
+from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
 
 from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, R, Transition
 from bondgraph.elements.friction import SLIP, direction, length
@@ -90,7 +90,6 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
 
 
 def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
-    """Report invalid friction of a contact: its coefficient (E490), components (E491) and damping (E492)."""
     source, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
@@ -106,7 +105,8 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         if missing:
             title = f'contact "{name}" has {cone.name}, but leaves {", ".join(missing)} free'
             details = ("friction limits the forces of constrained components in proportion to the force of v_z",)
-            cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
+            both = [c for c in COMPONENTS if c in (*chosen, *missing)]
+            cures = (f"constrained={both}", f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
@@ -262,13 +262,10 @@ class FrictionLaw:
 
 
 def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str]) -> list[Problem]:
-    """Report E490 for an invalid coefficient, E491 for friction of a free component."""
     return friction_problems(name, friction_cones(chosen, friction, None), chosen, dict.fromkeys(IN_PLANE, 1.0))
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies, limited to the coefficient times the normal force; do nothing if the coefficient is
-    None."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)

@@ -59,7 +59,7 @@ from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.arrays import Vector3
 from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.closest import MERGE_DISTANCE
-from screws.contact.overlaps import contact_places
+from screws.contact.overlaps import closest_points_with_overlaps
 from screws.errors import GeometryError, plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import reals
@@ -96,7 +96,6 @@ def only_place(near: np.ndarray | None = None) -> StartPlace:
 
 
 def numbered_place(number: int, count: int) -> StartPlace:
-    """Return the start place with this number, counted from 1, among the `count` places of a contact."""
     return lambda name, surfaces, H1, H_1_2: _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), count)[
         number - 1
     ]
@@ -165,7 +164,7 @@ def _numbered_places(
     Raises `ModelError` E439 if there are fewer places, E428 if the bodies touch in more.
     """
     pose1, H = np.reshape(H1, (4, 4)), np.reshape(H_1_2, (4, 4))
-    minima = contact_places(*surfaces, H)
+    minima = closest_points_with_overlaps(*surfaces, H)
     if not minima:
         minima = [closest_points(*surfaces, H)]  # or raises the error that says why there is none
     touching = sum(contact.d < 0.0 for contact in minima)
@@ -360,7 +359,7 @@ def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None,
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
     Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 for anything but a contact, and
-    for bodies that are unknown or have other surfaces than those of the contact.
+    for bodies that are unknown or have other surfaces than those of the contact; E458, E488, E591 as `attach_joint`.
     """
     if not (isinstance(contact, Graph) and {"1", "2"} <= contact.ports.keys()):
         raise refusal("E566", f"{contact!r} is not a contact", "contact(name, body1, body2, ...)", about=graph.name)

@@ -1,4 +1,5 @@
-"""Contact kinematics as a signal block: relative twist -> rates of the six contact coordinates, with drift correction."""
+"""Contact kinematics as a signal block that computes the rates of the six contact coordinates from the relative twist, with
+drift correction."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from screws.surfaces.surfaces_of_revolution import Egg
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
-    """Return the signal block T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002, (18) to (21), corrected.
+    """Return the signal block that computes the rates of the six contact coordinates from T_{O2}^{C2,O1}: Visser 2002, (18)
+    to (21), corrected.
 
     States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
     and, with a transport, the rate `turning` of C2 about its normal.
@@ -27,8 +29,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
     inputs = {"T": "Ad.2.flow", "pose 1": "pose 1", "pose 2": "pose 2"}
     parameters: dict[str, Parameter] = {}
     geometries: list[Any] = []
-    symbols = {"drawn": r"\hat T", "uniqueness": r"\Delta", "alpha'": r"\dot\alpha", "d'": r"\dot d", "turning": r"\omega_s"}
-    units = {"drawn": "rad/s, m/s", "uniqueness": "1/m^2", "turning": "rad/s"}
+    symbols = {"corrected": r"\hat T", "uniqueness": r"\Delta", "alpha'": r"\dot\alpha", "d'": r"\dot d", "turning": r"\omega_s"}
+    units = {"corrected": "rad/s, m/s", "uniqueness": "1/m^2", "turning": "rad/s"}
     for i, surface in ((1, surface1), (2, surface2)):
         numbers = {f"surface {i} {key}": Parameter(value, _length(surface)) for key, value in surface.parameters.items()}
         charts = [f"chart {i}"] if surface.charts > 1 else []
@@ -50,8 +52,8 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
             *geometries,
             ("H_0_C1", CHAIN, ["pose 1", "H_O1_C1"]),
             ("H_0_C2", CHAIN, ["pose 2", "H_O2_C2"]),
-            ("drawn", CORRECTED_TWIST, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
-            (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "drawn"]),
+            ("corrected", CORRECTED_TWIST, ["H_0_C1", "H_0_C2", "K1", "K2", "alpha", "d", "T"]),
+            (("q1'", "q2'", "alpha'", "d'"), RATES, ["M1", "K1", "T1", "M2", "K2", "T2", "alpha", "d", "corrected"]),
             ("uniqueness", UNIQUENESS, ["K1", "K2", "alpha", "d"]),
             *turning,
         ],
@@ -150,7 +152,7 @@ def _corrected_twist(H1: Any, H2: Any, K1: Any, K2: Any, alpha: Any, d: Any, T: 
 
 
 CORRECTED_TWIST = Op(
-    "drawn twist",
+    "corrected twist",
     _corrected_twist,
     r"#7 + \lambda\,\xi(#1, #2, #5, #6),\; \lambda = |\omega| + (g\,|v_t| + (1 - 1/e)\,|v_z|)\,|S|/e"
     + "\n"
@@ -164,7 +166,7 @@ CORRECTED_TWIST = Op(
         r" $T_{C_2}^{C_2,C_1} = (0, 0, \dot\alpha, 0, 0, -\dot d)$, VI02 (15), corrected. The rates of the contact"
         r" coordinates are such that the twists from $O_1$ by $C_1$ and $C_2$ to $O_2$, all in $C_2$, make up the relative"
         r" twist, VI02 (16): $T_{O_2}^{C_2,O_1} = -T_{C_2}^{C_2,O_2} + T_{C_2}^{C_2,C_1} + \mathrm{Ad}_{H_{C_1}^{C_2}}"
-        r" T_{C_1}^{C_1,O_1}$, VI02 (17), corrected. Integration errors are drawn back: the rates are"
+        r" T_{C_1}^{C_1,O_1}$, VI02 (17), corrected. Integration errors are corrected: the rates are"
         r" computed from $T_{O_2}^{C_2,O_1} + \lambda\,\xi$, with $\xi$ the small displacement, rotation"
         r" and translation in $C_2$, of $H_{C_2}^0$ from $H_{C_1}^0 H_{C_2}^{C_1}$, which is 0 without error, and with"
         r" $\lambda = |\omega_x| + |\omega_y| + |\omega_z| + (g\,(|v_x| + |v_y|) + (1 - 1/e)\,|v_z|)\,|S|/e$, where $(\omega, v)"
@@ -172,7 +174,6 @@ CORRECTED_TWIST = Op(
         r" \max(1, d\,|S|/8)$ and $g = \max(1/8, \min(1, 1000/e))$ are 1; where the bodies are far apart the gap limits the rate."
     ),
 )
-"""Relative twist plus the drift correction, which draws the contact coordinates to the closest points of the bodies."""
 
 RATES = Op(
     "contact rates",
@@ -190,7 +191,6 @@ RATES = Op(
     ),
     "VI02 (18)\nVI02 (19), corrected\nVI02 (20)\nVI02 (21), corrected\nVI02 (14), corrected",
 )
-"""Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 AMBIGUOUS = 1e-8
 """Fraction of the squared curvatures below which closest points count as ambiguous, at about 1e-4 of the radii from a focal

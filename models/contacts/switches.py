@@ -98,7 +98,6 @@ def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
 
 
 def _turn_in_body(M2: Any, T2: Any, rate: Any) -> Any:
-    """Return the rate T2 M2 q2' at which C2 turns in body 2."""
     return T2[0] * (M2[0, 0] * rate[0] + M2[0, 1] * rate[1]) + T2[1] * (M2[1, 1] * rate[1])
 
 
@@ -135,7 +134,6 @@ CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Return the automaton that switches a compliant contact as the gap crosses zero; switching off releases the spring."""
     return Automaton(
         "switch",
         STATES,
@@ -152,7 +150,6 @@ SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)
 
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
-    """Return transitions that end the run when closest points are no longer unique or leave a surface with an edge."""
     focal = (
         "the bodies reach a focal distance: nearest points are no longer unique (K2 B + A is singular), as over a hollow whose"
         " radius of curvature is no larger than the body's"
@@ -171,7 +168,6 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
 
 
 def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton:
-    """Return the automaton that ends the run when two places of a contact come closer than `merged`, m, and so become one."""
     transitions = []
     for first, second in combinations(places, 2):
         error = (

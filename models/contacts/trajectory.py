@@ -187,7 +187,7 @@ class ContactWarning(UserWarning):
 
 @dataclass(frozen=True)
 class UntrackedContact:
-    """Point where two bodies overlap without a contact: time (s), point (3,) of body 1 in its axes (m), depth (m)."""
+    """Point where two bodies overlap without a contact: time (s), point (3,) in the frame of body 1 (m), depth (m)."""
 
     time: float
     point: tuple[float, float, float]

@@ -25,7 +25,7 @@ from screwbond.models.pictures.shapes.meshes import along
 from screwbond.models.robots import LinkVisual, read_urdf
 
 from bondgraph import Graph, signals, simulate
-from bondgraph.errors import refusal
+from bondgraph.errors import ByName, refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.joints import fixed, revolute
@@ -233,4 +233,4 @@ def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> 
     """
     mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)
-    return {name: simulate_impact(striker, law) for name, law in laws.items()}
+    return ByName({name: simulate_impact(striker, law) for name, law in laws.items()})

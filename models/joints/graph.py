@@ -60,7 +60,7 @@ def joint_graph(
     frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
         identity by default.
     alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
-    closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); otherwise they are refused.
+    closing : "impulse" refuses inconsistent start velocities, "smooth" lets them decay too, which adds or takes energy.
     largest_gap, largest_tilt : m and rad by which the start poses may violate the joint; None for either: no check, as needed if
         the pose of a body is neither a state nor fixed.
 
@@ -70,7 +70,7 @@ def joint_graph(
 
     Raises `ModelError` E455 at the start of a run whose poses violate the joint by more than allowed, or whose velocities are
     inconsistent with it; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for
-    an invalid limit.
+    an invalid limit, E110 for an unknown `closing`.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -200,7 +200,7 @@ ROLES = {
     "free": ("free", "F"),
     "coordinates": ("coordinates", "q"),
 }
-"""Role of a formula -> its name in `Kind`, and its letter in equations."""
+"""Name in `Kind` and letter in equations of each role of a formula."""
 
 
 @cache

@@ -27,8 +27,6 @@ Row = np.ndarray
 
 @dataclass(frozen=True)
 class KindNumber:
-    """Parameter of a kind of joint in addition to its axes, such as the pitch."""
-
     name: str
     unit: str
     symbol: str
@@ -100,7 +98,7 @@ def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
     return array([row[0] + c / s, *row[1:]])
 
 
-def nut(H: np.ndarray, pitch: Scalar) -> np.ndarray:
+def helical_closure(H: np.ndarray, pitch: Scalar) -> np.ndarray:
     """Return the closure condition p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), with this
     difference wrapped to (-pi, pi]."""
     about, along = angle(H), shift(H, 2)
@@ -215,7 +213,7 @@ KINDS: dict[str, Kind] = {
         lambda H: [*aligned(H), shift(H, 0), shift(H, 1)], lambda H: UNIT[5], lambda H: H[2, 3], 3, _rotation_angle
     ),
     "helical": Kind(
-        lambda H, pitch: [*_coaxial(H), nut(H, pitch)],
+        lambda H, pitch: [*_coaxial(H), helical_closure(H, pitch)],
         lambda H, pitch: UNIT[2],
         lambda H, pitch: H[2, 3] / pitch,  # all turns
         2,

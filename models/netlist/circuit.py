@@ -26,10 +26,10 @@ HOLD = 1e-10
 def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | None = None) -> Graph:
     """Return the circuit of a SPICE netlist as a graph with this `name`, by default that of the file without its extension.
 
-    It may have devices R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S and X, and .model, .param, .subckt, .options (temp,
-    tnom, gmin) and .ic. A node is the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point
-    at t = 0, with the nodes of .ic at their voltages; with `uic` (by default that of .tran), it begins at the values of IC=, else
-    at the voltages of .ic, else at zero.
+    The netlist may have devices R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S and X, and .model, .param, .subckt, .options
+    (temp, tnom, gmin) and .ic. A node is the junction "node NAME", its voltage `node NAME.effort`. The run begins at the
+    operating point at t = 0, with the nodes of .ic at their voltages; with `uic` (by default that of .tran), it begins at the
+    values of IC=, else at the voltages of .ic, else at zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that

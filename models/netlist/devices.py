@@ -211,7 +211,9 @@ def _diode(circuit: Circuit, device: Device) -> None:
     saturation = read["is"] * area * warming
     if not (saturation > 0 and read["n"] > 0 and area > 0 and read["rs"] >= 0):
         raise device.card.error(
-            "E640", f'"{device.name}": IS, N and the area must be positive, and RS must not be negative', "IS=1e-14 N=1"
+            "E640",
+            f'"{device.name}": IS, N and the area must be positive, and RS must not be negative',
+            "IS=1e-14 N=1 RS=0 AREA=1",
         )
     values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / options["gmin"]}
     junction = diode(device.name, **values, top=max(math.log(STRONGEST / saturation), 1.0))
@@ -228,7 +230,9 @@ def _switch(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E640", f'"{device.name}" has no model', "S1 a b plus minus MODEL")
     read = _parameters(device, device.model(words[0]), "sw", SWITCH, (), ())
     if not (read["ron"] > 0 and read["roff"] > 0 and read["vh"] >= 0):
-        raise device.card.error("E643", f'"{device.name}": RON and ROFF must be positive, and VH must not be negative', "VH=0")
+        raise device.card.error(
+            "E643", f'"{device.name}": RON and ROFF must be positive, and VH must not be negative', "RON=1 ROFF=1e12 VH=0"
+        )
     control, relay = f"{device.name} control", f"{device.name} state"
     inputs = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
     levels = {"gain": 1.0}

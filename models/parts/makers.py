@@ -11,4 +11,3 @@ _DOMAINS = (chemical, electrical, electronics, hydraulic, machines, magnetic, mo
 MAKERS: Mapping[str, Callable[..., Element | Graph]] = MappingProxyType(
     {name: part.make for domain in _DOMAINS for name, part in domain.SHELF.parts.items()}
 )
-"""Functions that make parts, by name, for `bondgraph.read_graph(path, parts=MAKERS)`."""

@@ -332,7 +332,6 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 
 
 def _slip(v: Value, speed: Value, v0: Value) -> Value:
-    """Return a velocity divided by the speed of the wheel's centre, or by v0 if this is larger."""
     return v / maximum(absolute(speed), v0)
 
 

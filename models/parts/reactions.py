@@ -51,7 +51,6 @@ class Reaction:
 
     @property
     def change(self) -> dict[str, int]:
-        """Stoichiometric numbers of the species that the reaction changes."""
         changed = {s: self.products.get(s, 0) - self.reactants.get(s, 0) for s in (*self.reactants, *self.products)}
         return {species: count for species, count in changed.items() if count}
 
@@ -97,7 +96,7 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species, each as index of a reaction -> how often it runs."""
+        """Combinations of reactions that change no free species; each says how often reactions run, by their indices."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property
@@ -139,9 +138,9 @@ class Stoichiometry:
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)
-        wanted = -logs - self.rows(tuple(fixed)).T @ np.log(np.array([*fixed.values()]))
-        solved = np.linalg.lstsq(self.rows(others).T, wanted, rcond=None)[0]
-        if (off := np.abs(self.rows(others).T @ solved - wanted)).max(initial=0.0) > BALANCED:
+        target = -logs - self.rows(tuple(fixed)).T @ np.log(np.array([*fixed.values()]))
+        solved = np.linalg.lstsq(self.rows(others).T, target, rcond=None)[0]
+        if (off := np.abs(self.rows(others).T @ solved - target)).max(initial=0.0) > BALANCED:
             reaction = self.reactions[int(np.argmax(off))]
             title = f'{_place(name, reaction.line)}: "{reaction.text}" contradicts the constants of {", ".join(fixed)}'
             why = "kf / kr is the product of K of the reactants divided by the product of K of the products"
@@ -176,7 +175,6 @@ class MassAction:
         self._place = {each: k for k, each in enumerate((*net.free, *net.held))}
 
     def amounts(self, q: Any) -> list[Any]:
-        """Return the amounts of free species from the amounts of the states."""
         by_name = dict(zip(self.states, np.ravel(q), strict=True))
         for each, factors in self.follow.items():
             by_name[each] = sum(factor * by_name[other] for other, factor in factors.items())
@@ -203,7 +201,6 @@ class MassAction:
 
 
 def pack(values: Any) -> Any:
-    """Return values as an array; return a single value as a number."""
     return array(values) if np.size(values) > 1 else np.ravel(values)[0]
 
 

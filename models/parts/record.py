@@ -19,6 +19,7 @@ from bondgraph import Element, Graph, Parameter
 from bondgraph.elements.binding import bound
 from bondgraph.model.arguments import bounded, in_unit, refuse_unknown_keywords, with_expected_unit
 from bondgraph.model.ops import Op
+from screws.calls import explanation
 
 Value = Any
 """Number, array, `Parameter` with a unit, or `by_mode`; for a `signal` also a path."""
@@ -29,8 +30,6 @@ _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Default:
-    """Default of a parameter, its unit, and its flags `signed` and `signal`."""
-
     value: float
     unit: str = ""
     signed: bool = False
@@ -65,8 +64,6 @@ def defaults_of(text: str) -> dict[str, Default]:
 
 @dataclass(frozen=True)
 class Part:
-    """Record of a part for its page, picture and tests."""
-
     name: str
     shelf: str
     equation: str
@@ -86,8 +83,6 @@ class Part:
 
 @dataclass(frozen=True)
 class Shelf:
-    """Parts of a domain, or of several related domains."""
-
     name: str
     parts: dict[str, Part] = field(default_factory=dict)
 
@@ -151,13 +146,16 @@ class Shelf:
         signature = inspect.Signature([inspect.Parameter("name", _ANY, annotation=str), *words])
 
         def made(*arguments: Any, **values: Any) -> P:
-            call = signature.bind(*arguments, **values)
+            try:
+                call = signature.bind(*arguments, **values)
+            except TypeError as error:
+                raise explanation(complete, arguments, values) or error from None
             call.apply_defaults()
             numbers = {w: each.parameter(call.arguments[w]) for w, each in defaults.items()}
             return _with_icon(make(**{**call.arguments, **numbers}), icon)
 
         functools.update_wrapper(made, make, assigned=_NAMES)
-        complete = refuse_unknown_keywords(made, list(signature.parameters))
+        complete: Callable[..., P] = refuse_unknown_keywords(made, list(signature.parameters))
         complete.__signature__ = signature  # type: ignore[attr-defined]
         self.parts[make.__name__] = Part(make.__name__, self.name, equation, source, icon, defaults, passive, complete)
         return complete

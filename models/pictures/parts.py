@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +19,10 @@ from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.sources import Signal, Source, TouchSource
 from screwbond.models.pictures.style import AMBER, blend
 
+from bondgraph.errors import refusal
 from bondgraph.output.plot_style import INK, MUTED
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
@@ -34,6 +37,10 @@ class Look(Enum):
     OPAQUE = 2
     VEIL = 3
     WALL = 4
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise refusal("E110", f"there is no look {shown(value)}", *(f"Look.{look.name}" for look in cls), about="look", places=())
 
 
 @answer_old_names

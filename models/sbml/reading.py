@@ -148,7 +148,6 @@ class _Reader:
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), is_fixed)
 
     def _assign(self, model: Any, species: dict[str, Species]) -> None:
-        """Evaluate the initial assignments of species and parameters, each after those that its formula contains."""
         parameters = {each.getId() for each in _each(model, "Parameter")}
         trees, lines = dict[str, Tree](), dict[str, int]()
         for item in _each(model, "InitialAssignment"):

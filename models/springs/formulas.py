@@ -50,14 +50,12 @@ def frame_pose(pose: Any, frame: Any) -> Any:
 
 
 def times(K: Any, x: Any) -> Any:
-    """Return K x for a stiffness K that is a scalar, a diagonal (3,) or a matrix (3, 3)."""
     if np.ndim(K) == 2:
         return K @ x
     return array([(K[i] if np.ndim(K) else K) * x[i] for i in range(3)])
 
 
 def co_stiffness(K: Any) -> Any:
-    """Return the co-stiffness G = 1/2 tr(K) I - K, (3, 3)."""
     full = K if np.ndim(K) == 2 else array(np.diag([K[i] if np.ndim(K) else K for i in range(3)]).tolist())
     return 0.5 * (full[0, 0] + full[1, 1] + full[2, 2]) * np.eye(3) - full
 
@@ -150,7 +148,7 @@ def _parts(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
-    """Return the torque 2 as(G R), which is k sin(angle) along the axis for an isotropic spring."""
+    """Return the torque 2 untilde(G R), which is k sin(angle) along the axis for an isotropic spring."""
     if np.ndim(K_r):
         return 2.0 * untilde(co_stiffness(K_r) @ R)
     share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -173,13 +171,11 @@ def _from_rotation_vector(K_r: Any, vector_and_cosine: tuple[Any, Any]) -> Any:
 
 
 def point_energy(r: Any, stiffness: Any, rest: Any) -> Any:
-    """Return the energy 1/2 k (|r| - L)^2, J."""
     stretch = length(r) - rest
     return 0.5 * stiffness * stretch * stretch
 
 
 def point_force(r: Any, stiffness: Any, rest: Any) -> Any:
-    """Return the force k (|r| - L) r / |r|, N, the gradient of `point_energy`."""
     return stiffness * (1.0 - rest / length(r)) * r
 
 
@@ -220,7 +216,7 @@ def attach_between(graph: Graph, part: Graph, a: Touchable, b: Touchable) -> Gra
     """Connect a spring, damper or line force to its bodies: half arrows b -> part -> a, and the poses as signals. Return the
     graph.
 
-    Raises `ModelError` E488 for a part that is attached already, E591 if both bodies are the same.
+    Raises `ModelError` E458 for anything but a body, E488 for a part that is attached already, E591 if both bodies are the same.
     """
     return connect_bodies(graph, part, {"a": a, "b": b})
 
@@ -364,7 +360,9 @@ def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = Tru
 def _matrix(value: Any, name: str) -> np.ndarray:
     numbers = floats(value, (6, 6))
     if numbers is None or not _is_symmetric(numbers):
-        raise spring_error("E493", name, f"{value!r} is not a symmetric (6, 6) matrix", "[[K_r, K_c], [K_c^T, K_t]]")
+        raise spring_error(
+            "E493", name, f"{value!r} is not a symmetric (6, 6) matrix", "[[rotational, coupling], [coupling^T, translational]]"
+        )
     return numbers
 
 

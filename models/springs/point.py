@@ -13,8 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from screwbond.models.bodies import Body
-from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
+from screwbond.models.connections import Touchable, connect_bodies, point_transformer, require_bodies, velocity_at
 from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
 from bondgraph import J0, J1, MTF, Block, C, Element, Graph, Op, Parameter, R
@@ -159,15 +158,24 @@ ORIGIN_VELOCITY = Op(
 )
 
 
+class CentralGravity(Graph):
+    """Graph of a central gravity between two `bodies`, the drawn body and the centre."""
+
+    def __init__(self, name: str, drawn: Touchable, centre: Touchable):
+        super().__init__(name)
+        require_bodies(self, drawn, centre)
+        self.bodies = drawn, centre
+        self.declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity)")
+
+
 @in_units(force="N")
-def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
+def central_gravity(name: str, drawn: Touchable, centre: Touchable, force: float) -> CentralGravity:
     """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, on which the reaction acts.
 
     The state of its C is the vector, in world coordinates, m, from the origin of `centre` to the origin of `drawn`; its energy
-    is force * distance. `attach_central_gravity` connects the ports `drawn` and `centre` for the world twists of the bodies, and
-    the inputs `pose drawn` and `pose centre`.
+    is force * distance. `attach_central_gravity` connects the bodies. Raises `ModelError` E458 for anything but a body.
     """
-    graph = Graph(name).declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity, drawn, centre)")
+    graph = CentralGravity(name, drawn, centre)
     distance = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     end1, end2 = (point_transformer(f"origin of {label}", ORIGIN_VELOCITY, f"pose {label}") for label in ("drawn", "centre"))
     parameters = {"force": Parameter(force, "N")}
@@ -181,6 +189,12 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
     return graph
 
 
-def attach_central_gravity(graph: Graph, gravity: Graph, drawn: Body, centre: Body) -> Graph:
-    """Connect a central-gravity part to its two bodies in the enclosing graph. Return the graph."""
-    return connect_bodies(graph, gravity, {"centre": centre, "drawn": drawn})
+def attach_central_gravity(
+    graph: Graph, gravity: CentralGravity, drawn: Touchable | None = None, centre: Touchable | None = None
+) -> Graph:
+    """Connect a central gravity to its bodies, by default those given to `central_gravity`. Return the graph.
+
+    Raises `ModelError` E458 for anything but a body, E488 for a part that is attached already, E591 if both bodies are the same.
+    """
+    first, second = gravity.bodies
+    return connect_bodies(graph, gravity, {"centre": centre or second, "drawn": drawn or first})

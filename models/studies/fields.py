@@ -75,7 +75,6 @@ class Declared:
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
-        """Return the required length of a list, given the values `before` it."""
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
@@ -107,7 +106,6 @@ class Declared:
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
     def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """Return the requirement that a record's value violates, or None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
@@ -144,12 +142,10 @@ def _field(declared: Declared) -> Any:
 
 
 def number(unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """Declare a field that is a number; arguments as for `Declared`."""
     return _field(Declared(meaning, unit, default, **bounds))
 
 
 def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """Declare a field that is a tuple of `count` numbers; arguments as for `Declared`."""
     return _field(Declared(meaning, unit, default, many=True, count=count, **bounds))
 
 
@@ -166,7 +162,6 @@ def declarations(record: Any) -> dict[str, Declared]:
 
 
 def field_problems(record: Any, code: str, what: str) -> list[Problem]:
-    """Return a problem for each value that violates its declaration; `what` names the subject of the record."""
     problems, place = [], caller_place()
     for name, declared in declarations(record).items():
         value = getattr(record, name)
@@ -202,7 +197,6 @@ def check_record(
 
 
 def changed_values(record: Any) -> dict[str, Any]:
-    """Return the declared values of a record that differ from their defaults, by name in files."""
     entries = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
     return {key: value for key, value, default in entries if value != default}
 

@@ -31,6 +31,7 @@ from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
 from bondgraph.run.results.result import Result
 from screws.errors import plural
+from screws.names import similar_names
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,12 @@ def _numbers(value: Any) -> Any:
 
 def run_saved(request: RunRequest, options: Namespace) -> Outcome:
     compiled = request.compiled
-    parameters = {
-        name: value for name, value in request.changes.items() if compiled.system.resolve(name) in compiled.system.parameters
-    }
-    initial = {name: value for name, value in request.changes.items() if name not in parameters}
+    starts = [*compiled.states, *compiled.model.automata]
+    initial, parameters = dict[str, Any](), dict[str, Any]()
+    for name, value in request.changes.items():
+        is_parameter = compiled.system.resolve(name) in compiled.system.parameters
+        near = similar_names(name, [*compiled.parameters, *starts], most=1)
+        (parameters if is_parameter or (near and near[0] in compiled.parameters) else initial)[name] = value
     settings = {"rtol": options.rtol, "method": options.method, "keep": options.keep}
     result = compiled.simulate(options.t_end, parameters=parameters, initial=initial, **settings)
     summary = {

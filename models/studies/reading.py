@@ -176,7 +176,7 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """Return text that the program does not interpret, or the default if it is missing or not text."""
+        """Return text that the program does not interpret, or the default if it is missing, empty or not text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default

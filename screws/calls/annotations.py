@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from screws.arrays import ArrayShape
 
@@ -21,7 +22,6 @@ _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: 
 
 
 def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """Return an annotation of a function as an object; `Any` if it cannot be resolved."""
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
         return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}), include_extras=True)["it"]
@@ -38,6 +38,8 @@ def accepts(value: Any, annotation: Any) -> bool:
     (False, True, True)
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation == ArrayLike:
+        return not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
     if origin is typing.Annotated:
         return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -54,9 +56,11 @@ def accepts(value: Any, annotation: Any) -> bool:
         return not isinstance(kind, type) or _is_instance(value, kind)
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         return False
+    fixed = kind is tuple and Ellipsis not in parts and bool(parts)
+    if isinstance(value, str) and not fixed:
+        return not parts or (parts[0] is not Any and accepts(value, parts[0]))
     if not isinstance(value, (list, tuple, str, np.ndarray)):
         return True
-    fixed = kind is tuple and Ellipsis not in parts and bool(parts)
     entries = parts if fixed else parts[:1] * len(value)
     return len(value) == len(entries or value) and all(
         accepts(*each) for each in zip(value[:_MAX_ENTRIES], entries, strict=False)
@@ -64,10 +68,9 @@ def accepts(value: Any, annotation: Any) -> bool:
 
 
 def _ndim(value: Any) -> int:
-    """Return the number of axes of a value; -1 for rows of different lengths."""
     try:
         return np.ndim(value)
-    except ValueError:
+    except ValueError:  # rows of different lengths
         return -1
 
 
@@ -79,8 +82,8 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
-    """Return the shapes of an array that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows
-    others."""
+    """Return the only shapes that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows any value
+    without one of these shapes."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         parts = [shapes_of(part) for part in typing.get_args(annotation)]
         return sum(parts, ()) if all(parts) else ()
@@ -88,8 +91,8 @@ def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
 
 
 def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
-    """Return True for an array, list or tuple that has none of the shapes; a list is checked along its first axis, a matrix of
-    another package by its number of entries."""
+    """Return True for an array, list or tuple that has none of the shapes, as far as it is checked: a list by its length and
+    nesting, a matrix of another package by its number of entries."""
     if isinstance(value, np.ndarray):
         return value.shape not in shapes
     if not isinstance(value, (list, tuple)):
@@ -102,12 +105,14 @@ def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
 def described(annotation: Any) -> str:
     """Describe the values that an annotation accepts.
 
-    >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
-    ('a number or None', 'a list, each entry text', "'a' or 'b'")
+    >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"]), described(list[typing.Any])
+    ('a number or None', 'a list, each entry text', "'a' or 'b'", 'a list')
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if len(shapes := shapes_of(annotation)) == 1:
         return f"an array {shapes[0]}"
+    if annotation == ArrayLike:
+        return "a number or an array of numbers"
     if origin is typing.Annotated:
         return described(parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -129,4 +134,4 @@ def described(annotation: Any) -> str:
         return f"({', '.join(map(described, parts))})"
     if kind not in _LISTS or not parts:
         return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-    return f"a list, each entry {described(parts[0])}"
+    return "a list" if parts[0] is typing.Any else f"a list, each entry {described(parts[0])}"

@@ -1,7 +1,7 @@
-"""Explanation of failed calls by an error that names the wrong argument, if there is one.
+"""Explanation of failed calls by an error that names the wrong argument.
 
-The signature is read only after a call has failed, so a valid call costs almost nothing. Functions of `screws` that users call
-also compare the shapes of arrays with their annotations, which takes a few microseconds; calls inside the packages do not.
+Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing; but each call of a
+function of `screws` from outside these packages compares the shapes of arrays, which takes a few microseconds.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ import numpy as np
 
 from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own, plural
-from screws.names import similar_names
+from screws.names import explain_access, explain_module, similar_names
 from screws.numeric_arguments import shown
 
 T = TypeVar("T")
 _OTHER_WORDS = dict.fromkeys(("orientation", "rotation", "rpy", "euler", "quat"), "quaternion")
 _OTHER_WORDS |= dict.fromkeys(("com", "ipos", "cog"), "centre_of_mass") | dict.fromkeys(("pos", "xyz", "origin"), "position")
 _OTHER_WORDS |= dict.fromkeys(("omega", "w"), "angular_velocity") | dict.fromkeys(("diaginertia", "moments"), "inertia")
+_OTHER_WORDS |= dict.fromkeys(("y0", "x0", "ic", "ics", "at"), "initial") | {"params": "parameters", "tstop": "t_end"}
 _OTHER_WORDS |= {"color": "visual", "colour": "visual", "geom": "shape", "geometry": "shape"}
 """Keyword in other programs -> keyword of the same meaning."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
@@ -32,11 +33,12 @@ _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
-    E317 : unknown, repeated or missing arguments.
-    E150 : values whose type differs from the annotation, if Python has raised an error; in `screws` also arrays of another shape.
+    E317 : arguments that do not match the signature.
+    E150 : values whose type differs from the annotation, if Python has raised an error; even without an error, a string for a
+        flag and, in `screws`, arrays of another shape.
     """
     module = sys.modules[package]
-    for name in getattr(module, "__all__", None) or _defined(module):
+    for name in getattr(module, "__all__", None) or _public_functions(module):
         value = vars(module).get(name)
         if isinstance(value, FunctionType) and not hasattr(value, "explains_calls"):
             explaining = _explaining(value)
@@ -44,23 +46,27 @@ def check_calls(package: str) -> None:
                 setattr(home, name, explaining)
         elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
             _explain_methods(value, ("__init__",))
+    explain_module(package)
 
 
 def explain_methods(kind: type[T]) -> type[T]:
-    """Make the public methods and the call of a class explain failed calls, as `check_calls` does; return the class."""
+    """Make constructor, call and public methods of a class explain failed calls, as `check_calls` does; return the class."""
     return _explain_methods(kind, ("__init__", "__call__"))
 
 
 def _explain_methods(kind: type[T], special: tuple[str, ...]) -> type[T]:
-    for key, method in list(vars(kind).items()):
-        public = key in special or not key.startswith("_")
-        if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
-            setattr(kind, key, _explaining(method))
+    explain_access(kind)
+    for base in kind.__mro__:
+        if not is_own(base.__module__) or getattr(base, "_is_protocol", False):  # a protocol replaces its own `__init__`
+            continue
+        for key, method in list(vars(base).items()):
+            public = key in special or not key.startswith("_")
+            if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
+                setattr(base, key, _explaining(method))
     return kind
 
 
-def _defined(module: Any) -> list[str]:
-    """Return the names of the public functions that a module defines."""
+def _public_functions(module: Any) -> list[str]:
     functions = [name for name, value in vars(module).items() if isinstance(value, FunctionType) and not name.startswith("_")]
     return [name for name in functions if inspect.unwrap(vars(module)[name]).__module__ == module.__name__]
 
@@ -85,7 +91,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise explained from error
         if geometric and _is_called_by_user():  # an error of the function itself comes first
-            shapes = _shapes(function)
+            shapes = _allowed_shapes(function)
             named = [*zip(shapes, arguments, strict=False), *keywords.items()]
             misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)
             if misshapen and (explained := explanation(function, arguments, keywords)) is not None:
@@ -102,8 +108,7 @@ def _is_called_by_user() -> bool:
 
 
 @functools.cache
-def _shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """Return the allowed shapes of each argument of a function, () if it allows others."""
+def _allowed_shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
     parameters = inspect.signature(function).parameters.values()
     return {each.name: shapes_of(resolved(each.annotation, function)) for each in parameters}
 
@@ -115,11 +120,14 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
     is_method = "." in qualified
-    name = qualified.removesuffix(".__init__").removesuffix(".__call__").rpartition(".")[2]
+    name = qualified.rpartition(".")[2]
+    if name in ("__init__", "__call__") and arguments:
+        name = type(arguments[0]).__name__
     try:
         bound = signature.bind(*arguments, **keywords)
     except TypeError:
-        return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
+        return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
+    takes_numbers = function.__module__.startswith("screws.") or qualified.endswith(".__call__")
     wrong, cures, lists, texts = [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
@@ -136,7 +144,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
             cures.append(f"{key}=<{described(annotation)}>")
         elif shapes and type(value) is not np.ndarray and len(actual) > 1:
             lists.append((key, type(value).__name__))
-        elif annotation is Any and isinstance(value, str) and function.__module__.startswith("screws."):
+        elif annotation is Any and (isinstance(value, str) or value is None is not parameter.default) and takes_numbers:
             texts.append((key, value))
     if texts and not (wrong or lists):
         wrong, cures = [f"`{key}` cannot be {text!r}" for key, text in texts], [f"{key}=<a number>" for key, _ in texts]
@@ -153,7 +161,7 @@ def _shape(value: Any) -> tuple[int, ...]:
         return ()
 
 
-def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
+def _signature_error(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     kinds = {each.kind for each in parameters}
@@ -186,7 +194,8 @@ def unknown_argument(function: str, word: str, names: Iterable[str], law: str = 
     """Return the error of an unknown keyword; its cure is a keyword of the same meaning or a similar one, else `law`, else to
     leave out the keyword."""
     names, other = list(names), _OTHER_WORDS.get(word.lower(), "")
-    near = [other] if other in names else similar_names(word, names, most=1)
+    begun = [each for each in names if each.startswith(word)]
+    near = [other] if other in names else begun if len(begun) == 1 else similar_names(word, names, most=1, cutoff=0.7)
     listed = "" if law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="
     return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)

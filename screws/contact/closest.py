@@ -19,8 +19,7 @@ from screws.surfaces.surface import Surface
 
 @dataclass(frozen=True)
 class StationaryPair:
-    """Pair of surface points, expressed in the frame of object 1: tangential offset and tilt (zero at a solution), gap,
-    curvatures."""
+    """Pair of surface points p1, p2 (3,), in the frame of object 1, with tangential offset and tilt (zero at a solution)."""
 
     pair: Pair
     M1: np.ndarray
@@ -40,7 +39,6 @@ class StationaryPair:
     """Product z1 . z2, -1 at the solution."""
 
     def residual(self, length: float) -> float:
-        """Return the norm of the residual, dimensionless by `length`."""
         return float(np.sqrt(self.offset @ self.offset / length**2 + self.tilt @ self.tilt))
 
     def curvatures(self) -> tuple[np.ndarray, np.ndarray]:
@@ -49,7 +47,6 @@ class StationaryPair:
 
 
 def evaluate(bodies: Bodies, pair: Pair) -> StationaryPair:
-    """Return the residual and curvatures of a pair of surface points."""
     g1: Geometry = bodies.surface1.geometry(pair.q1, pair.chart1)
     g2: Geometry = bodies.surface2.geometry(pair.q2, pair.chart2)
     F1, F2 = np.asarray(g1.H, dtype=float), bodies.H_1_2 @ np.asarray(g2.H, dtype=float)
@@ -130,9 +127,9 @@ class ContactCoordinates:
     d: float
 
 
-# Relative curvature, as a fraction of the squared curvature scale, below which closest points are not isolated.
+# Determinant of the relative curvature, divided by the square of the largest curvature, up to which points are not isolated.
 _FLAT_SHARE = 1e-9
-# Fraction of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
+# Fraction of this determinant at d = 0 that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
 _OVERLAP_SHARE = 1e-2
 
 
@@ -208,7 +205,7 @@ def is_convex(surface: Surface) -> bool:
 
 
 MERGE_DISTANCE = 1e-3
-"""Distance relative to the body's size below which two local minima count as one."""
+"""Sum of distances on both bodies, relative to the smaller body's size, up to which two local minima count as one."""
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
@@ -224,7 +221,6 @@ def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list
 
 
 def local_minima(bodies: Bodies) -> list[StationaryPair]:
-    """Return the distinct local minima of the distance that `all_closest_points` finds."""
     return _local_minima(_bodies(bodies.surface1, bodies.surface2, bodies.H_1_2))[2]
 
 
@@ -363,12 +359,12 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
-    """Return the error for bodies that touch along a line, or at a focal distance, where a hollow has the other body's
+    """Return the error for bodies that are nearest along a line, or at a focal distance, where a hollow has the other body's
     curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:
-        return GeometryError("G122", f"{title}the cylinder is infinite and touches along a line", BOUNDED)
+        return GeometryError("G122", f"{title}the infinite cylinder is nearest along a whole line", BOUNDED)
     if hollow < 0.0:
         title += "at this focal distance the hollow has the curvature of the other body"
         return GeometryError(

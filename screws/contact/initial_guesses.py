@@ -37,8 +37,6 @@ class Bodies:
 
 
 class Pair(NamedTuple):
-    """Coordinates and chart on each of two surfaces."""
-
     q1: np.ndarray
     chart1: float
     q2: np.ndarray
@@ -87,7 +85,8 @@ def _axis_feet(direction: np.ndarray, origin: np.ndarray) -> tuple[float, float]
 
 
 def starting_pairs(bodies: Bodies, first: Samples, second: Samples, count: int = 20) -> list[Pair]:
-    """Return initial guesses for the Newton iteration: the nearest samples, and then every nearly stationary region."""
+    """Return initial guesses for the Newton iteration: the nearest samples, those of the largest separation, the projected pairs,
+    and one pair for each of at most `count` nearly stationary regions."""
     points2, normals2 = bodies.in_first(second)
     offset = points2[None, :, :] - first.points[:, None, :]
     square = np.einsum("ijk,ijk->ij", offset, offset)

@@ -16,7 +16,7 @@ from screws.vectors import dot
 def contact_pose(alpha: Scalar, d: Scalar) -> np.ndarray:
     """Return the pose H_C1_C2 (4, 4) of Gauss frame 2 in Gauss frame 1 (Visser 2002, eq. 12-14).
 
-    R = [[cos a, -sin a], [-sin a, -cos a]]; the printed sign of the last entry of (14) is wrong: z2 = -z1 needs a
+    R = [[cos a, -sin a], [-sin a, -cos a]]; the printed sign of the last entry of eq. 14 is wrong: z2 = -z1 needs a
     reflection. alpha is Montana's angle, about z2.
     """
     c, s = cos(alpha), sin(alpha)
@@ -31,7 +31,7 @@ def relative_pose(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> np.nd
 def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> tuple[tuple[Scalar, ...], ...]:
     """Return A = R K1 R, B = d A + I and S = K2 B + A, each as its entries (11, 12, 21, 22).
 
-    S is regular wherever the contact coordinates are; det S > 0 for a convex pair at every d >= 0.
+    S is regular wherever the contact coordinates are; det S > 0 for a strictly convex pair at every d >= 0.
     """
     c, s = cos(alpha), sin(alpha)
     double_sine, double_cosine = 2.0 * c * s, 1.0 - 2.0 * s * s
@@ -93,8 +93,8 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
     Notes
     -----
-    The displacement is the logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero at the closest
-    points of the poses.
+    The displacement is the logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero if the contact
+    coordinates match the poses of the bodies.
     """
     x1, z1 = ([H_0_C1[i, k] for i in range(3)] for k in (0, 2))
     x2, y2 = ([H_0_C2[i, k] for i in range(3)] for k in (0, 1))
@@ -113,8 +113,8 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
 
 FAR, VERY_FAR = 8.0, 1000.0
-"""Gap times relative curvature above which the gap limits corrections of contact coordinates, and above which sliding gets less
-weight."""
+"""`FAR` is the gap times relative curvature above which the gap limits corrections of contact coordinates; sliding gets less
+weight above `FAR` x `VERY_FAR`."""
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:

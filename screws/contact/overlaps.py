@@ -40,7 +40,7 @@ _CLEAR, _DEEPER = 0.02, 1.5
 
 @dataclass(frozen=True)
 class Overlap:
-    """Overlap of two bodies: a point (3,) of body 1 in its axes, and the depth there, m."""
+    """Overlap of two bodies: a point (3,) on either body, in the frame of body 1, m, and the depth there, m."""
 
     point: tuple[float, float, float]
     depth: float
@@ -92,7 +92,7 @@ def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, cont
     """Return the depth of the deepest sample of the smaller body inside the other body, away from the points `contacts` (k, 3) of
     body 1, m; 0 if none is inside."""
     bodies = Bodies(surface1, surface2, H_1_2)
-    smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
+    smaller = min((body for body in (1, 2) if is_bounded(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
     points, depths, _ = _samples_inside(bodies, smaller)
     inside = depths > 0.0
     inside[inside] = _away(bodies, points[inside], contacts)
@@ -105,7 +105,7 @@ def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, conta
     inside = []
     for body in (1, 2):
         surface, other = _surface(bodies, body), _surface(bodies, 3 - body)
-        if not has_samples(surface):
+        if not is_bounded(surface):
             continue
         samples = bounded_samples(surface)
         points, depths, feet = _samples_inside(bodies, body)
@@ -127,7 +127,7 @@ def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, 
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
-    if has_samples(other):
+    if is_bounded(other):
         centre, radius = _sphere(other)
         near = np.linalg.norm(in_other - centre, axis=1) < 1.1 * radius
         depths, feet = np.zeros(len(points)), np.full(len(points), -1)
@@ -151,8 +151,7 @@ def _squares(surface: Surface) -> np.ndarray:
     return np.asarray(np.sum(bounded_samples(surface).points ** 2, axis=1))
 
 
-def has_samples(surface: Surface) -> bool:
-    """Return True if a surface is bounded, so that samples cover it."""
+def is_bounded(surface: Surface) -> bool:
     return surface.closed or all(np.isfinite(stop - start) for start, stop, _ in surface.shape.ranges())
 
 
@@ -217,7 +216,7 @@ def _triple(point: np.ndarray) -> tuple[float, float, float]:
     return x, y, z
 
 
-def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
+def closest_points_with_overlaps(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return the local minima of the distance, continued into overlap, first overlapping pairs by increasing depth, then
     separated pairs by increasing gap.
 

@@ -1,6 +1,6 @@
-"""Names that changed, in one table: old scripts get an error that states the new name; old files are still read.
+"""Tables of names that changed: old scripts get an error that states the new name; old files are still read.
 
-A package calls `answer_old_names(__name__)`; it also decorates classes and functions with renamed members or keywords.
+A package calls `answer_old_names(__name__)`, which also decorates classes and functions with renamed members or keywords.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
 from screws.errors import CallError, is_own
-from screws.names.missing import MissingAttribute, MissingImport, near_or_elsewhere
+from screws.names.access import explain_access, missing_attribute
+from screws.names.missing import MissingAttribute, MissingImport, homes_of, import_or_similar
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ MEMBERS = _read_by_owner("""
     Estimate: deviations standard_errors, freedom degrees_of_freedom, told findings, estimated estimated_sigmas
     Estimate: failed failures, distance mahalanobis_distance, covers in_confidence_region
     Uncertainty: shares variance_shares
-    Events: where select, place index_of
+    Events: where select, place index_of, begun with_earlier_start
     Event: together simultaneous
     FreeBodyResult: touching contact_count, overlap penetration, slip slip_speed
     ImpactStudy: strikes impacts
@@ -111,22 +112,20 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 """New values of settings by the new name of the setting, and the old value."""
 
 
-def now(old: str, new: str) -> str:
-    """Return the sentence that states the new name."""
+def is_now(old: str, new: str) -> str:
     return f"`{old}` is now `{new}`"
 
 
 def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a file with old names and values replaced."""
     named = {SETTINGS.get(name, name): value for name, value in settings.items()}
     return {
         name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
     }
 
 
-def new_words(names: Iterable[str]) -> dict[str, str]:
-    """Return, for each old name of a setting among `names`, the sentence that states its new name."""
-    return {name: now(name, SETTINGS[name]) for name in names if name in SETTINGS}
+def renamed_settings(names: Iterable[str]) -> dict[str, str]:
+    """Return the sentence with the new name for each of the `names` that is an old name of a setting."""
+    return {name: is_now(name, SETTINGS[name]) for name in names if name in SETTINGS}
 
 
 def answer_old_names(owner: T) -> T:
@@ -137,7 +136,8 @@ def answer_old_names(owner: T) -> T:
     keywords = KEYWORDS.get(owner.__qualname__)  # type: ignore[attr-defined]
     if isinstance(owner, type):
         members = MEMBERS.get(owner.__qualname__, {})
-        owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", object.__getattribute__))  # type: ignore
+        owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", missing_attribute))  # type: ignore
+        explain_access(owner)
         if keywords:
             owner.__init__ = _checking(owner.__init__, keywords)  # type: ignore[misc]
         return owner
@@ -151,7 +151,7 @@ def _for_package(package: str) -> None:
     def read(name: str) -> Any:
         new = NAMES.get(name)
         if new in module.__all__:
-            raise AttributeError(f"{now(name, str(new))} in {package}", name=name, obj=module)
+            raise AttributeError(f"{is_now(name, str(new))} in {package}", name=name, obj=module)
         if other is None:
             raise _missing(module, package, name)
         try:
@@ -174,13 +174,8 @@ def _missing(module: Any, package: str, name: str) -> AttributeError:
 def _member_reader(members: Mapping[str, str], other: Any) -> Any:
     def read(self: Any, name: str) -> Any:
         if name in members:
-            raise AttributeError(now(name, members[name]), name=name, obj=self)
-        try:
-            return other(self, name)  # raises the error that led here
-        except AttributeError as error:
-            if name.startswith("_") or error.name != name or error.obj is not self or isinstance(error, MissingAttribute):
-                raise
-            raise MissingAttribute(self, name) from error
+            raise AttributeError(is_now(name, members[name]), name=name, obj=self)
+        return missing_attribute(self, name, other)
 
     return read
 
@@ -189,7 +184,7 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **keyword_arguments: Any) -> Any:
         for old in keywords.keys() & keyword_arguments.keys():
-            raise CallError("E317", f"{function.__qualname__}: {now(old, keywords[old])}", f"{keywords[old]}=")
+            raise CallError("E317", f"{function.__qualname__}: {is_now(old, keywords[old])}", f"{keywords[old]}=")
         return function(*args, **keyword_arguments)
 
     return call
@@ -202,14 +197,14 @@ class _OldImports(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")
         if fullname in MODULES:
-            raise ImportError(now(fullname, MODULES[fullname]), name=fullname)
+            raise ImportError(is_now(fullname, MODULES[fullname]), name=fullname)
         if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and is_own(package):
-            raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
+            raise ImportError(f"{is_now(name, NAMES[name])} in {package}", name=package)
         module = sys.modules.get(package)
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
         wanted = answering and not name.startswith("_")
         # Without a cure, this returns None, as `importlib.util.find_spec` expects for a missing module.
-        if wanted and (instead := near_or_elsewhere(name, getattr(module, "__all__", ()))):
+        if wanted and (instead := import_or_similar(name, getattr(module, "__all__", ()), homes_of(name))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 
 

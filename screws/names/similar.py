@@ -6,10 +6,9 @@ import difflib
 from collections.abc import Iterable
 
 MAX_LISTED = 4
-"""Maximum number of names in a message."""
 
 
-def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) -> list[str]:
+def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED, cutoff: float = 0.6) -> list[str]:
     """Return the names that an unknown name may mean, the likeliest first; an empty list if no name is similar.
 
     A name that differs only in case is a certain match. Then come names that differ only in underscores, spaces and case; for a
@@ -32,7 +31,7 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) ->
     by_text = dict[str, list[str]]()
     for each in all_names:
         by_text.setdefault(each.lower(), []).append(each)
-    texts = difflib.get_close_matches(str(name).lower(), by_text, n=most, cutoff=0.6)
+    texts = difflib.get_close_matches(str(name).lower(), by_text, n=most, cutoff=cutoff)
     near = [each for text in texts for each in sorted(by_text[text], key=lambda each: -_likeness(name, each))]
     containing = [each for each in all_names if len(wanted) > 2 and wanted in _letters(each)]
     if near and _likeness(str(name).lower(), near[0].lower()) > 0.85:

@@ -14,7 +14,7 @@ from screws.shapes.solids import NearestPoints, PlacedShapes, concatenated, cros
 
 CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Size of a direction's other two components below which it counts as the normal of a face."""
+"""Difference from 1 of the largest component of a unit vector up to which it counts as the normal of a face."""
 
 
 def box_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:

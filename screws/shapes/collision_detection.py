@@ -40,9 +40,9 @@ from screws.shapes.solids import (
 )
 
 MERGE_DISTANCE = 1e-7
-"""Fraction of the hull's size below which two corners of a patch are merged."""
+"""Fraction of the first shape's size up to which two corners of a patch are merged."""
 OUTSIDE_TOLERANCE = 1e-4
-"""Fraction of the hull's size within which corners of a patch outside the hull still belong to it."""
+"""Fraction of the first shape's size within which corners of a patch outside a hull still belong to it."""
 
 
 class CoalSolid:
@@ -53,7 +53,6 @@ class CoalSolid:
 
 
 def coal_solid(solid: Solid) -> CoalSolid:
-    """Convert a ball, a capsule, a box or a hull for coal. Raises `GeometryError` G144 if coal is not installed."""
     try:
         import coal
     except ImportError:
@@ -305,7 +304,7 @@ def arrangement(
     body = np.array([number for number, _ in shapes], dtype=np.intp)
     count = int(body.max(initial=-1)) + 1
     allowed = np.ones((count, count), dtype=bool) if only is None else _pairs(only, count)
-    fixed_bodies = list(fixed)
+    fixed_bodies = [number for number in fixed if number < count]
     allowed[np.ix_(fixed_bodies, fixed_bodies)] = False
     allowed &= ~_pairs(exclude, count)
     np.fill_diagonal(allowed, False)
@@ -316,7 +315,8 @@ def arrangement(
 def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
     out = np.zeros((count, count), dtype=bool)
     for i, j in pairs:
-        out[i, j] = out[j, i] = True
+        if max(i, j) < count:  # other bodies have no shapes
+            out[i, j] = out[j, i] = True
     return out
 
 

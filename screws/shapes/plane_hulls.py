@@ -10,8 +10,8 @@ from screws.numeric_arguments import floats, length, shown
 
 
 def plane_hull(points: ArrayLike) -> np.ndarray:
-    """Return the rows (j,) of the corners of the convex hull of points (k, 2), in any unit, counter-clockwise where y points
-    up. A point on an edge is not a corner.
+    """Return the row indices (j,) of the corners of the convex hull of points (k, 2), in any unit, counter-clockwise where y
+    points up. A point on an edge is not a corner.
 
     Raises `GeometryError` G145 for anything but points. Source: Andrew 1979 (monotone chain).
 

@@ -39,7 +39,7 @@ class Solid:
         p, q = reals(self.position, 3), reals(self.quaternion, 4)
         if p is None or q is None or abs(float(np.linalg.norm(q)) - 1.0) > UNIT_TOLERANCE:
             text = f"position {shown(self.position)}, quaternion {shown(self.quaternion)}"
-            title = f"the position of a {type(self).__name__} in its body is invalid: {text}"
+            title = f"the pose of a {type(self).__name__} in its body is invalid: {text}"
             raise GeometryError("G142", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
         q = q / np.linalg.norm(q)
         object.__setattr__(self, "position", tuple(map(float, p)))
@@ -177,7 +177,7 @@ def _hull_corners(points: np.ndarray) -> np.ndarray:
 
 
 class PlacedShapes(NamedTuple):
-    """Shapes of one kind in world axes; each array has m rows, one per shape."""
+    """Poses and sizes of m shapes, in world or body axes."""
 
     R: np.ndarray
     """Axes, (m, 3, 3)."""
@@ -207,7 +207,6 @@ class NearestPoints(NamedTuple):
     """Gap normal . (p2 - p1), (k,), m; negative where the shapes overlap."""
 
     def swapped(self) -> NearestPoints:
-        """Exchange the first and the second shape."""
         return NearestPoints(self.pair, self.p2, self.p1, -self.normal, self.gap)
 
     def take(self, rows: np.ndarray) -> NearestPoints:
@@ -221,7 +220,6 @@ def concatenated(parts: list[NearestPoints]) -> NearestPoints:
 
 
 def dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a . b over the last axis."""
     return np.einsum("...i,...i->...", a, b)
 
 

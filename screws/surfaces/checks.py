@@ -19,7 +19,6 @@ from screws.surfaces.surface import Surface
 
 @contextlib.contextmanager
 def evaluating(name: str, arguments: str) -> Iterator[None]:
-    """Raise G107 for a Python error in the user's formula of these arguments."""
     try:
         yield
     except ScrewbondError:
@@ -31,7 +30,6 @@ def evaluating(name: str, arguments: str) -> Iterator[None]:
 
 
 def check_positive(kind: str, **sizes: Any) -> None:
-    """Refuse sizes that are not positive, finite numbers (G101)."""
     for name, value in sizes.items():
         number = real(value)
         if not (np.isfinite(number) and number > 0.0):
@@ -39,7 +37,6 @@ def check_positive(kind: str, **sizes: Any) -> None:
 
 
 def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
-    """Return parameters with their names as text; raise G101 if a parameter is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
@@ -47,7 +44,6 @@ def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
 
 
 def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
-    """Return the range (from, to) of a coordinate; raise G101 if it is not two finite, ascending numbers."""
     interval = reals(limits, 2)
     if interval is None or not interval[0] < interval[1]:
         ends = " to ".join(shown(end) for end in limits) if np.ndim(limits) == 1 and len(limits) == 2 else shown(limits)
@@ -112,8 +108,8 @@ def _mean_volume(surface: Surface, count: int) -> float:
 
 
 def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
-    """Refuse a single chart that is not finite in its whole range, irregular (G105), or turned inward (G104) where
-    `inside` defines the side of the material."""
+    """Refuse a single chart that is not finite in its whole range, irregular (G105), or turned inward (G104), if `inside` or two
+    periodic coordinates define the side of the material."""
     ranges = surface.shape.ranges()
     _check_finite(surface, count)
     steps = [np.linspace(a, b, count + 1) for a, b, _ in ranges]
@@ -138,7 +134,6 @@ def _check_finite(surface: Surface, count: int) -> None:
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
-    """Return a point (3,) of a single chart, nan if the formula has no value."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(surface.point(q), dtype=float)
@@ -166,8 +161,8 @@ def _check_outward(surface: Surface, inside: Any) -> None:
 
 
 def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
-    """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the best
-    grid point in each ninth of the range."""
+    """Return the coordinates of the nearest point of a single chart to a point (3,), edges included, by refining the grid in the
+    best two ninths of its range."""
     ranges = surface.shape.ranges()
 
     def search(windows: list[tuple[float, float]]) -> tuple[float, float, float]:
@@ -194,7 +189,8 @@ def _nearest(surface: Surface, point: np.ndarray) -> tuple[float, float]:
 def _refuse_inward(surface: Surface, outward: float) -> None:
     if not outward > 0.0:
         title = f"the normal c_u x c_v of the {surface.name} points into the material"
-        raise GeometryError("G104", title, "exchange u and v, or reverse the sign of one coordinate")
+        exchange = "" if surface.closed else "exchange u and v, or "
+        raise GeometryError("G104", title, f"{exchange}reverse the sign of one coordinate")
 
 
 _BEND = 0.05
@@ -206,7 +202,7 @@ _SHARPEST = 1e-6
 edge."""
 _SMOOTH = 0.5
 """Ratio of the jumps after and before halving an interval; smaller ratios twice in a row indicate a smooth surface."""
-_CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
+_CURVED, _GROWTH, _WINDOWS, _TIP = 0.5, 1.5, 24, 1e5
 """Curvature times size above which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
@@ -215,7 +211,7 @@ _CAP = 0.45
 
 @dataclass(frozen=True)
 class SurfacePoint:
-    """Point of a surface with its normal and their derivatives along u and v, all (3,) or (3, 2)."""
+    """Point (3,) and normal (3,) of a surface, with their derivatives along u and v, `tangents` (3, 2) and `bend` (3, 2)."""
 
     q: np.ndarray
     position: np.ndarray
@@ -249,7 +245,6 @@ def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np
 
 
 def _edge_point(surface: Surface, q: np.ndarray, chart: float) -> SurfacePoint | None:
-    """Return a point of a surface, or None if the formula has no finite value."""
     with np.errstate(all="ignore"):
         try:
             geometry: Geometry = surface.geometry(q, chart)
@@ -294,7 +289,7 @@ def _refuse_tip(surface: Surface, chart: float, points: Sequence[SurfacePoint], 
     if sharpest is None:
         return
     reach, expected = np.array([line[1] - line[0] for line in lines]), max(_CURVED / surface.size, 0.3 * sharpest.curvature)
-    for _ in range(_LOOKS):
+    for _ in range(_WINDOWS):
         if sharpest.curvature < expected:
             return
         around = (_edge_point(surface, sharpest.q + reach * (np.array(corner) - 1.0), chart) for corner in np.ndindex(3, 3))

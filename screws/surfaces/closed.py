@@ -1,4 +1,4 @@
-"""Surfaces of closed bodies, in two polar charts, and surfaces in one chart."""
+"""Surfaces of closed bodies, in two polar charts; plane, cylinder and torus, in one chart."""
 
 from __future__ import annotations
 
@@ -20,8 +20,6 @@ from screws.vectors import Triple, cross, dot, length, scaled, times
 
 
 class Closed:
-    """Base of closed shapes: two charts, the ranges of chart 0 and, by default, no LaTeX and no initial guess."""
-
     closed: bool = True
     letters: ClassVar[tuple[str, ...]] = ()
     latex: ClassVar[tuple[str, ...]] = ()
@@ -35,8 +33,6 @@ class Closed:
 
 @dataclass(frozen=True)
 class Sphere(Closed):
-    """Sphere c = r n."""
-
     name: str = "sphere"
     letters: ClassVar[tuple[str, ...]] = ("r",)
     latex: ClassVar[tuple[str, ...]] = (r"c = r\,n",)
@@ -61,8 +57,6 @@ class Sphere(Closed):
 
 @dataclass(frozen=True)
 class Ellipsoid(Closed):
-    """Ellipsoid c = (a n_x, b n_y, c n_z)."""
-
     name: str = "ellipsoid"
     letters: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z")
     latex: ClassVar[tuple[str, ...]] = (r"c = (a_x\,n_x, a_y\,n_y, a_z\,n_z)",)
@@ -145,11 +139,10 @@ def closed_surface(
     Parameters
     ----------
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
-    parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
+    parameters : numbers by name; passed to the formula in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a parameter that is not a number, G104 for an inward normal, G105 for a surface that is not
-    regular or has an edge or tip, G107 if the formula fails or does not return
-    three coordinates.
+    regular or has an edge or tip, G107 if the formula fails or does not return three coordinates.
 
     Examples
     --------
@@ -165,7 +158,6 @@ def closed_surface(
 
 
 def checked_surface(shape: Any, parameters: dict[str, float]) -> Surface:
-    """Return a closed surface with its size measured and its charts and orientation checked."""
     unsized = Surface(shape, parameters, 1.0)
     points = np.array([unsized.point(*frames.in_better_chart(n)) for n in checks.sphere_points(60)], dtype=float)
     size = float(np.max(np.ptp(points, axis=0))) / 2.0 if np.all(np.isfinite(points)) else 1.0
@@ -204,8 +196,6 @@ class Plane:
 
 @dataclass(frozen=True)
 class Cylinder:
-    """Cylinder c = (r cos u, r sin u, v), infinitely long."""
-
     name: str = "cylinder"
     closed: bool = False
     letters: ClassVar[tuple[str, ...]] = ("r",)
@@ -232,8 +222,6 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Torus:
-    """Torus c = ((R + r sin u) cos v, (R + r sin u) sin v, r cos u)."""
-
     name: str = "torus"
     closed: bool = False
     letters: ClassVar[tuple[str, ...]] = ("R", "r")

@@ -37,7 +37,6 @@ class Geometry:
 
 
 def frame(x: Triple, y: Triple, z: Triple, c: Triple) -> np.ndarray:
-    """Return the pose (4, 4) from its three axes and its origin."""
     return array([[x[i], y[i], z[i], c[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
 
 
@@ -116,7 +115,6 @@ def choose(chart: Scalar, in_chart_0: Scalar, in_chart_1: Scalar) -> Scalar:
 
 
 def direction(q: Sequence[Scalar] | np.ndarray, chart: Scalar) -> Direction:
-    """Return the point and tangents of the unit sphere at the coordinates q = (u, v) of a chart."""
     su, cu, sv, cv = sin(q[0]), cos(q[0]), sin(q[1]), cos(q[1])
     a, b, minus_su = (su * cv, su * sv, cu), (cu * cv, cu * sv), -su
     return Direction(
@@ -129,7 +127,6 @@ def direction(q: Sequence[Scalar] | np.ndarray, chart: Scalar) -> Direction:
 
 
 def point(q: Sequence[Scalar] | np.ndarray, chart: Scalar) -> Triple:
-    """Return the point n of the unit sphere at the coordinates q of a chart."""
     su, cu = sin(q[0]), cos(q[0])
     a = (su * cos(q[1]), su * sin(q[1]), cu)
     return tuple(choose(chart, a[i], a[i - 1]) for i in range(3))
@@ -142,12 +139,11 @@ def coordinates(n: Triple, chart: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def better_chart(n: Sequence[float] | np.ndarray) -> float:
-    """Return chart 0 unless the direction n lies near its poles (|n_z| > 0.8), else 1."""
+    """Return chart 0 unless the direction n lies near its poles, |n_z| > 0.8 |n|, else 1."""
     return 0.0 if abs(n[2]) <= 0.8 * float(np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])) else 1.0
 
 
 def margin(q: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return sin u - 0.3: positive inside the chart."""
     return sin(q[0]) - MARGIN
 
 

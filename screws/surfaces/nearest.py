@@ -58,7 +58,7 @@ def nearest_coordinates(
     """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), on a closed surface in the chart whose
     pole is far from this point; on an open surface, they may lie beyond its edge.
 
-    Raises `GeometryError` G109 if the iteration does not converge, e.g. at the centre of curvature.
+    Raises `GeometryError` G109 if the iteration does not converge, as it may near a centre of curvature.
     """
     point = np.asarray(point, dtype=float)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)

@@ -60,8 +60,8 @@ class Surface:
     Attributes
     ----------
     shape : the formulas. Surfaces of one kind share them and differ in their parameters.
-    parameters : name -> number (m), run-time inputs of compiled code.
-    size : characteristic length, m; also the extent of the picture of an unbounded surface.
+    parameters : numbers by name, run-time inputs of compiled code; lengths in m, except those of a user's formula.
+    size : characteristic length, m, at which pictures cut unbounded coordinates.
     """
 
     shape: Shape
@@ -161,7 +161,7 @@ class Surface:
         return array([frames.choose(chart, q[0], u), frames.choose(chart, q[1], v)])
 
     def grid(self, n_u: int, n_v: int) -> np.ndarray:
-        """Return points (n_u, n_v, 3) of the surface for pictures, m; unbounded surfaces are cut at their `size`."""
+        """Return points (n_u, n_v, 3) of the surface for pictures, m; unbounded coordinates are cut at `size`."""
         (u0, u1, _), (v0, v1, _) = (
             (a if np.isfinite(a) else -self.size, b if np.isfinite(b) else self.size, periodic)
             for a, b, periodic in self.shape.ranges()

@@ -23,13 +23,11 @@ Taylor = tuple[Scalar, Scalar, Scalar]
 
 
 def taylor(profile: Profile, w: Scalar, p: Values) -> Taylor:
-    """Return the value and first two derivatives of profile(w, *p) with respect to w."""
     result = jet(profile(Jet(w, 1.0), *p))
     return result.value, result.du, result.duu
 
 
 def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
-    """Return the point c = rho n + sigma k, with the unit vector k along z."""
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 
@@ -105,7 +103,8 @@ class Revolution(Closed):
 
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
-    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S; w is the cosine of the angle to A -> B."""
+    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S; w is the cosine of the angle to the
+    direction from A to B."""
     b = 2.0 * S + f * w
     return (b - sqrt(b * b - 3.0 * (S * S - f * f))) * (1.0 / 3.0)
 
@@ -141,8 +140,9 @@ def revolution(
 
     Parameters
     ----------
-    radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
-    parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
+    radius, height : plain formulas of (w, *parameters) in m, for any scalar, smooth for -1 <= w <= 1; radius > 0, height
+        rising.
+    parameters : numbers by name; passed to both formulas in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a radius that is not positive or a parameter that is not a number, G104 for an inward normal,
     G105 for a surface that is not regular or has an edge or tip, G107 for a profile that fails.
@@ -162,7 +162,6 @@ def revolution(
 
 
 def _check_radius(radius: Profile, numbers: Values, name: str) -> None:
-    """Raise G101 for a radius that is not positive from pole to pole."""
     low, high = -1.0, 1.0
     while high - low > 1e-6:
         # The smallest of 41 radii, then of 41 near it, and so on.

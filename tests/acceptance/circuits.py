@@ -48,7 +48,7 @@ def rc_decaying() -> Found:
 
 @ENTRIES.add("Se parallel to C and R")
 def parallel() -> Found:
-    """The capacitor has derivative causality, so the current is C u' + u / R."""
+    """The source sets the voltage u of C and R, so its current is C u' + u / R."""
     source = Se("u", lambda t: sin(3.0 * t) + 2.0, signals=["time"])
     model = compiled(joined(J0("node"), source, C("c", capacitance=0.5), R("r", 4.0)))
     times = np.linspace(0.0, 2.0, 5)

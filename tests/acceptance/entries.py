@@ -12,7 +12,7 @@ from bondgraph.analysis import linearise
 from tests.inner.run import Result
 
 Found = Sequence[tuple[Any, Any, float]]
-"""Triples (number found, number wanted, tolerance) of a case."""
+"""Triples (computed value, expected value, tolerance) of a case."""
 
 
 class Entries(dict[str, Callable[[], Found]]):

@@ -92,7 +92,7 @@ def plate() -> Any:
 
 @ENTRIES.add("two-port storage and moving-plate capacitor")
 def moving_plate() -> Found:
-    """The efforts and the reciprocity of the two-port with H = x^2 / (2 (C + y)) agree with a derivation by hand."""
+    """The two-port with H = x^2 / (2 (C + y)) has the efforts dH/dx and dH/dy, and is reciprocal."""
     graph, node, v = Graph("microphone"), J0("node"), J1("v")
     both = J0("both", dimension=2)
     charge, gap = TF("charge", [[1.0], [0.0]]), TF("gap", [[0.0], [1.0]])

@@ -11,7 +11,7 @@ ENTRIES = Entries()
 
 
 def refused(graph: Graph, code: str, *words: str) -> Found:
-    """Return the code, and which of the words (bonds, elements, cures) the message lacks."""
+    """Require this code alone, and every word (bond, element, cure) in the message."""
     with pytest.raises(ModelError) as caught:
         compiled(graph)
     text = str(caught.value)

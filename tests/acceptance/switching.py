@@ -1,4 +1,4 @@
-"""Acceptance cases of switching: impacts, clutches, friction, converters, and the effect of constraints on drift."""
+"""Acceptance cases of switching: impacts, clutches, friction, converters, and a ball on stabilised constraints."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """A ball dropped from 1 m with restitution 0.8 hits the floor at 0.451524 s and 1.173961 s; its impacts accumulate at
-    4.063713 s, and it stays on the floor."""
+    """A ball dropped with restitution e hits the floor at t1 = sqrt(2 h / g) and (1 + 2 e) t1; its impacts accumulate at t1
+    (1 + e) / (1 - e)."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -64,7 +64,7 @@ def clutch() -> Found:
 
 @ENTRIES.add("clutch that locks at once")
 def rigid_clutch() -> Found:
-    """The clutch closes without slip, so an impulse that conserves momentum leads to the same speed and loss as friction does."""
+    """The clutch locks at once; its impulse conserves momentum, so the final speed and the loss equal those with friction."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Constraint("plates", holds="velocity", automaton="lever", active=["locked"]))
@@ -78,7 +78,8 @@ def rigid_clutch() -> Found:
 
 @ENTRIES.add("stick-slip")
 def stick_slip() -> Found:
-    """With m = k = 1, a belt at .2, Fs = 1, Fk = .5, the mass slips for pi + 2 atan(.2 / .5) s and sticks for 2 * .5 / .2 s."""
+    """With m = k = 1, a belt at 0.2 m/s, stiction 1 N and friction 0.5 N, the mass slips for pi + 2 atan(0.4) s and sticks
+    for 5 s."""
     graph, v, relative, belt = Graph("belt"), J1("v"), J0("relative"), 0.2
     graph.connect(v, I("m", 1.0, initial=belt)).connect(v, C("k", capacitance=1.0, initial=0.5))
     graph.connect(Sf("belt", belt), relative).connect(relative, v)

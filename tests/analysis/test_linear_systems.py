@@ -55,7 +55,7 @@ def test_dependent_inertias() -> None:
 
 
 def test_zeros_of_two_masses_are_those_of_the_absorber() -> None:
-    """The driven mass rests while the second mass swings on its own spring, so the zeros solve m2 s^2 + c2 s + k2 = 0."""
+    """The driven mass rests under a constant force (s = 0), and while the second mass swings: m2 s^2 + c2 s + k2 = 0."""
     model = compile_model(two_masses(), backend="numpy")
     zeros = linearise(model, ["force.value"], ["v1.flow"]).zeros()
     same_set(zeros, [*np.roots([1.0, 15.0, 400.0]), 0.0], 1e-10)

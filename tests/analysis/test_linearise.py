@@ -99,7 +99,7 @@ def test_point_by_names_and_by_arrays() -> None:
 
 
 def test_a_nonlinear_loop_adds_no_poles() -> None:
-    """The small-signal time constant of a diode and a resistor in series on a capacitor is C (R + r_d)."""
+    """A capacitor behind a resistor and a diode of differential resistance r_d has the time constant C (R + r_d)."""
     compiled = compile_model(diode(), backend="numpy")
     system = linearise(compiled, ["supply.value"], ["series.flow"])
     assert system.states == ("capacitor.q",)

@@ -89,7 +89,6 @@ def test_a_loop_is_cut_at_a_signal(loop: Compiled) -> None:
 
 
 def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
-    """The loop transfer function is 4 (s + 1) / (s + 2), which has direct feedthrough."""
     graph = Graph("through").add(signals.step("r"), signals.summation("e", {"r.y": 1, "y.y": -1}), signals.gain("u", "e.y", 4.0))
     compiled = graph.add(signals.transfer_function("y", "u.y", [1.0, 1.0], [1.0, 2.0])).compile(progress=False)
     s = 1j * OMEGA
@@ -115,7 +114,8 @@ def test_a_linear_system_without_inputs_says_so(loop: Compiled) -> None:
 
 @pytest.mark.parametrize("gain", [0.8, 10.0])
 def test_margins_in_closed_form(gain: float) -> None:
-    """L = gain / (s + 1)^3 has the magnitude gain / 8 at the phase -180 degrees, and the magnitude 1 at sqrt(gain^(2/3) - 1)."""
+    """L = gain / (s + 1)^3 has the magnitude gain / 8 at the phase -180 degrees and, if gain > 1, the magnitude 1 at
+    sqrt(gain^(2/3) - 1)."""
     pytest.importorskip("control")
     graph = Graph("lags").add(signals.step("u"), signals.transfer_function("y", "u.y", [gain], [1.0, 3.0, 3.0, 1.0]))
     margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()
@@ -152,7 +152,8 @@ HIGHEST = np.pi / 0.1
     ("num", "pole", "gain", "at"), [(0.5, -0.2, 1.6, HIGHEST), (-0.4, 0.2, 2.0, 0.0), (0.5, 1.0, 4.0, HIGHEST)]
 )
 def test_margins_of_a_sampled_loop_at_the_ends_of_its_frequencies(num: float, pole: float, gain: float, at: float) -> None:
-    """L = num / (z - pole) is real only at z = 1 and z = -1; the loop closed with a gain has the pole `pole` - gain num."""
+    """On the unit circle, L = num / (z - pole) is real only at z = 1 and z = -1; the loop closed with a gain has the pole
+    `pole` - gain num."""
     pytest.importorskip("control")
     matrices = (np.array([[x]]) for x in (pole, 1.0, num, 0.0))
     loop = Linear("loop", *matrices, ("x",), ("u",), ("y",), np.zeros(1), np.zeros(1), period=0.1)

@@ -90,7 +90,7 @@ def test_a_free_direction_is_reported_and_left_alone() -> None:
 
 
 def test_conserved_amounts_are_those_of_the_guess() -> None:
-    """A + B <=> C with unit constants, started from (1, 2, 3), reaches the end state of the acceptance suite's chemistry."""
+    """A + B <=> C with unit rate constants conserves a - b = -1 and a + c = 4, and ends at a b = c."""
 
     def rates(a, b, c):
         forward = a * b - c
@@ -110,8 +110,8 @@ def test_strong_nonlinearity_is_damped() -> None:
     assert point.iterations > 5
 
 
-def test_a_diode_in_the_way_is_conducting() -> None:
-    """A diode hardly conducts at zero current, so Newton's first step of the flux is only 1e-14 Wb, far from the steady state."""
+def test_a_diode_in_series_conducts_in_the_steady_state() -> None:
+    """A diode hardly conducts at zero current, so Newton's first step ends far from the steady state."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})
@@ -141,7 +141,7 @@ def test_no_solution() -> None:
 
 
 def test_wide_scales_do_not_reduce_the_rank() -> None:
-    """The capacitances of one ladder are 1e-12 and 1 F, so charges of 1e-12 and 1 belong to the same voltage."""
+    """At 1 V, the two capacitors of the ladder hold 1e-12 and 1 C."""
     graph = Graph("ladder")
     inlet, near, far = J1("inlet"), J0("near"), J0("far")
     between = J1("between")
@@ -214,7 +214,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
-def test_an_unobservable_state_does_not_prevent_equilibrium(unit: float) -> None:
+def test_rounding_errors_of_a_momentum_do_not_prevent_equilibrium(unit: float) -> None:
     """The momentum of a mass at rest on a spring is rounding error, whose size depends on the unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))

@@ -80,7 +80,7 @@ def test_an_unknown_acts_where_its_mode_does_not_make_it_zero(system: System) ->
 
 
 def test_a_start_value_is_found_once_however_often_it_is_read() -> None:
-    """Each of forty blocks reads its predecessor twice; without a cache, the first block would be evaluated 2^40 times."""
+    """Each of forty blocks reads its predecessor twice; without a cache, the first block would be evaluated 2^39 times."""
     graph, v = Graph("doubling"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.add(*(signals.product(f"b{k}", [f"b{k - 1}.y" if k else "m.p"] * 2) for k in range(40)))

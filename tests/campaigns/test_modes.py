@@ -68,7 +68,7 @@ def test_a_source_that_nothing_opposes_has_no_solution() -> None:
 
 
 def test_a_source_of_a_few_millivolts_that_nothing_opposes_has_no_solution() -> None:
-    """The source first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
+    """The diode shorts the source, which first rises by 2.5 mV; charging a capacitor instantly is not a short circuit."""
     wave = Wave(mean=-math.sin(1.5), size=1.0, omega=4.1, phase=1.5)
     shorted = Network((Branch("V", "V", 1, 0, wave=wave), Branch("D", "D", 1, 0), Branch("R", "R", 1, 0, 1.0)))
     assert analysed(shorted, SAMPLES).ends < 1e-3
@@ -109,7 +109,7 @@ def test_more_frictions_than_masses_hold_a_row() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_of_coupled_modes_is_solved_together(seed: int) -> None:
-    """The row has 39 rate equations and 8 value equations, whose modes are too many to try one by one."""
+    """The row has too many modes to try them one by one."""
     assert verdict_on(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -242,7 +242,7 @@ def test_models_agree_with_their_reference_programs(family: str, seed: int) -> N
 
 @pytest.mark.thorough
 def test_a_difference_is_checked_again_with_smaller_steps() -> None:
-    """Steps of every size end at one time shortly before an event, so halving the steps shows only 7e-6 of an error of 5e-5."""
+    """Steps of all sizes end together just before an event, so halving them reveals only a small part of the error."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )

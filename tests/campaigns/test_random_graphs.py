@@ -66,8 +66,8 @@ def loop() -> Graph:
 
 
 def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
-    """The masses of 0.5 and 1.5 kg move together with v = 2, so the force is 2 - 6 = -4, v' = -2 and the momenta change by -1 and
-    -3."""
+    """The masses of 0.5 and 1.5 kg move together at v = 2 under the force 2 - 6 = -4, so v' = -2 and the momenta have the
+    rates -1 and -3."""
     compiled = compile_model(loop(), backend="numpy")
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))
@@ -115,6 +115,6 @@ def test_the_smallest_graph_is_found() -> None:
 
 
 def test_an_inconsistent_reference_gives_no_verdict() -> None:
-    """One graph has gains of 1e9, so the decisive singular values are cut off and the solution violates a junction by 1."""
+    """One graph has gains of 1e9, so decisive singular values are cut off, and the reference violates its own relations."""
     assert trial((89, 19464)).verdict.kind == "undecided"
     assert once((89, 100)).verdict.kind == "right"

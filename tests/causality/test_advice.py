@@ -90,7 +90,7 @@ def test_two_elements_that_set_one_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_no_element_sets_the_flow(domain: str) -> None:
-    """E203 advises connecting an I or R to a junction if all elements set efforts."""
+    """If all elements of a 1-junction set efforts, E203 advises connecting an I or R."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
     refused(at(J1, domain, *parts), "E203", f"an I or R at this junction ({inertia} or {damper})")
@@ -160,7 +160,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
-    """E220 and E212 advise using one automaton for both elements."""
+    """The message advises using one automaton for both switches."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
 
     def half(first: tuple[str, str], second: tuple[str, str]) -> Graph:

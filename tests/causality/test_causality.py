@@ -136,7 +136,7 @@ def flux_energy(p, k):
 
 
 def test_a_source_on_a_storage_drives_it() -> None:
-    """The current is C u' + u / R, from the derivative of the source, for either direction of the half arrows."""
+    """The current is C u' + u / R for either direction of the half arrows."""
     for reverse in (False, True):
         graph, node = Graph("stiff"), J0("node")
         graph.connect(Se("battery", lambda t: 12.0 * t * t, signals=["time"]), node)
@@ -166,7 +166,7 @@ def test_a_chain_of_capacitors_across_a_source_adds_up() -> None:
 
 
 def test_rigidly_coupled_masses_move_as_one() -> None:
-    """With v2 = 3 v1, the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7, and has 2 / 47 of the momentum."""
+    """With w = 3 v, the motor accelerates 2 + 9 * 5 kg against a drag of 9 * 7, and has 2 / 47 of the momentum."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     bonds = (v, I("motor", 2.0, initial=4.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))
     model = compile_model(join("gears", *bonds), backend="numpy")
@@ -180,7 +180,7 @@ def test_rigidly_coupled_masses_move_as_one() -> None:
     assert env["load.power"] + env["motor.power"] == pytest.approx(-env["b.power"])
 
 
-def test_a_vector_storage_may_depend_in_full() -> None:
+def test_all_components_of_a_vector_storage_can_be_dependent() -> None:
     """Two bodies on one junction with full mass matrices obey M1 v' + M2 v' = -D v."""
     rng = np.random.default_rng(3)
     m1, m2, d = (root @ root.T + np.eye(3) for root in rng.normal(size=(3, 3, 3)))
@@ -207,7 +207,6 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
 
 
 def test_the_start_value_selects_among_states_with_one_output() -> None:
-    """Of the two roots of q^2 = e, the start value selects the nearer one."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
         graph.connect(node, C("valley", output=lambda q: q * q, energy=lambda q: q**3 / 3, initial=2.0 * side))
@@ -260,7 +259,7 @@ def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
 
 
 def resistive_loop(**first) -> Graph:
-    """Return a loop in which the resistors R2 and R3 determine each other."""
+    """Return a graph whose resistors r2 and r3 form an algebraic loop."""
     a, node, b = J1("a"), J0("node"), J1("b")
     return join(
         "loop",

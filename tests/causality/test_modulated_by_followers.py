@@ -45,7 +45,7 @@ def test_an_inertia_behind_a_transformer_of_its_own_momentum(switched: bool) -> 
 
 
 def test_junctions_that_a_bond_and_a_transformer_join() -> None:
-    """A bond and a transformer of ratio N between two junctions require f = N f, so nothing moves."""
+    """A bond and a transformer of ratio N != 1 join two junctions, so f = N f, and nothing moves."""
     graph, a, b, c = Graph("g"), J1("a"), J1("b"), J1("c")
     m = MTF("m", own, parameters={"a": 1.9, "b": -0.3}, signals=["i.p"])
     t = MTF("t", own, parameters={"a": 1.7, "b": 0.2}, signals=["time"])

@@ -91,7 +91,7 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 
 @pytest.mark.parametrize("between", [None, TF, GY])
-def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
+def test_a_resistor_behind_a_two_port_counts_as_a_resistor(between: type | None) -> None:
     """Either resistor may set the effort, since neither has power once the junction opens."""
     graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
     graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))

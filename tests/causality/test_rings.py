@@ -93,8 +93,7 @@ HANGING = [
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_capacitors_and_a_resistor_at_a_node_without_current(order, flipped) -> None:
-    """The charge obeys q' = -q / (C1 + C2) / R, since one capacitor sets the other's voltage, despite an algebraic loop through
-    the resistor."""
+    """The charge obeys q' = -q / (C1 + C2) / R, despite an algebraic loop through the resistor."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]
@@ -120,7 +119,7 @@ def test_a_coil_without_a_return_path_carries_no_current(order, flipped) -> None
 
 
 def potentials(parts: list[tuple[str, float, int, int]], inflow: float, t: float) -> np.ndarray:
-    """Return the potentials (n,) of a network of R and C, driven from rest by a constant flow into node 1, from eigenvalues."""
+    """Return the potentials (n,) at time t of an RC network with a constant flow into node 1 from rest, from eigenvalues."""
     n = max(max(part[2:]) for part in parts)
     stored, lost = np.zeros((n + 1, n + 1)), np.zeros((n + 1, n + 1))
     for kind, value, a, b in parts:

@@ -45,7 +45,7 @@ def test_a_coupling_factor_of_one_has_a_cure(make, code):
 
 @pytest.mark.parametrize("make", [by_energy, by_matrix])
 def test_a_coupling_below_one_and_an_ideal_transformer_agree(make):
-    """The source currents differ by the leakage, which is the fraction 1 - k^2 of the inductance."""
+    """The leakage, the fraction 1 - k^2 = 2e-4 of the inductance, hardly changes the currents."""
     times = np.linspace(0.5, 3.0, 6)
     near = make(0.9999).simulate(3.0, samples=times, progress=False)
     current = np.atleast_2d(near["r.effort"].T)[0]

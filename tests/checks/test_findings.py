@@ -41,8 +41,7 @@ def test_all_problems_at_once() -> None:
 
 
 def test_each_cause_is_reported_once() -> None:
-    """A wrong end leaves a junction short of bonds, and a repeated name leaves a port open; these consequences are not
-    reported."""
+    """A wrong end leaves a junction short of bonds, but this consequence is not reported."""
     error = provoke(lambda: Graph("g").connect(J1("v"), Graph("part")).connect(J1("w"), R("r", 1.0)))
     assert [p.code for p in error.problems].count("E111") == 1
     assert "E115" not in {p.code for p in error.problems}

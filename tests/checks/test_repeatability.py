@@ -59,7 +59,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("noise", NOISES)
 def test_formulas_with_hidden_state_are_refused(place, noise):
-    """Only symbols reveal noise at zero values, inside a `where`, or in a gradient."""
+    """Noise times zero, in an unused branch of `where`, or in a gradient shows only in a symbolic evaluation."""
     with pytest.raises(ModelError, match=r"E174 .* is not a function of its arguments"):
         compile_model(PLACES[place](NOISES[noise]))
 

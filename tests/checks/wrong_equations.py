@@ -66,7 +66,7 @@ EQUATIONS: list[Case] = [
             'automaton "relay": two transitions from "a" have the same guard',
             '"b" and to "a"',
             "only one of these transitions",
-            "min(",
+            "minimum(",
         ),
     ),
     ("E211", lambda: falling("floor"), ('"floor" is not a Constraint', "name a Constraint")),

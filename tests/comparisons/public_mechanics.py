@@ -112,7 +112,7 @@ def dzhanibekov() -> Answer:
 
 @case("avian #420", 1e-8)
 def fast_symmetric_spin() -> Answer:
-    """A flat body at 1000 rad/s wobbles at (C - A) / A times its spin rate."""
+    """A flat body with the inertias A, A, D wobbles at (D - A) / A times its spin rate, 1000 rad/s."""
     A, D = 1e-5, 1.8e-5
     run, spin = turning((A, A, D), (30.0, 0.0, 1000.0), 2.0)
     wobble = (D - A) / A * 1000.0 * run.t
@@ -156,7 +156,7 @@ def rolling_disk() -> Answer:
 
 @case("mujoco #172", 1e-7)
 def driven_four_bar() -> Answer:
-    """Slender bars form a closed loop with w = sqrt(2 work / J(angle)), from one coordinate and the law of cosines."""
+    """The speed of a four-bar of slender bars is sqrt(2 work / J(angle)), with J from the law of cosines."""
     a, b, c, d, torque = 0.1, 0.3, 0.25, 0.32, 2.0
     m1, m2, m3 = 0.4, 0.6, 0.5
 
@@ -205,7 +205,6 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A mass on a spring slips on a belt when the spring force reaches 2 N, and sticks again at the belt's speed."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")

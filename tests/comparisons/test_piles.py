@@ -36,7 +36,7 @@ def stepped(*bodies, step, end, **contact):
 
 
 def stick(step, end=0.2, start=0.0):
-    """Return the motion of a stick that hits the floor twice; until `start` its flight has a closed form."""
+    """Return the motion of a falling stick; until `start`, its flight has a closed form."""
     tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
         "stick",
@@ -57,7 +57,7 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """The position scheme has the error g h t / 2 before the first impact; each impact velocity has an error of g h."""
+    """Positions have the error g h t / 2 before the first impact; each impact velocity has an error of g h."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)

@@ -86,7 +86,7 @@ def test_a_column_of_beads(how):
 
 
 def test_a_slider_with_play_in_its_guide():
-    """Siconos' scheme penetrates the guide by 1.2 um, so results agree to 1e-3 over the first impacts, and later to 1 %."""
+    """Siconos' slider penetrates the guide by 1.2 um, so results agree to 1e-3 over the first impacts, and later to 1 %."""
     (published,) = PUBLISHED["SliderCrankD1MinusLinearOSI"].values()
     times = np.array([row[0] for row in published])
     compiled = compile_model(slider_crank(0.1))
@@ -103,7 +103,7 @@ def test_a_slider_with_play_in_its_guide():
 
 
 def test_a_woodpecker_on_its_pole():
-    """Both trajectories agree within the first-order errors of the two schemes."""
+    """The trajectory agrees with Siconos' within the first-order errors of both schemes."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

@@ -74,7 +74,7 @@ def test_a_guess_is_saved(tmp_path: Any) -> None:
         assert again.simulate(1.0)["load.effort"][-1] == pytest.approx(LOW)
 
 
-def test_a_run_follows_its_branch_and_ends_where_it_is_lost() -> None:
+def test_a_run_follows_a_branch_of_solutions_and_ends_with_it() -> None:
     """The equation u^2 - s u + 2000 = 0 has no solution once the source s is below sqrt(8000) V."""
     run = feeder(lambda t: 100.0 - t, guess={"effort": 72.0})
     with pytest.warns(UserWarning, match="the run ended"):
@@ -106,7 +106,7 @@ def test_a_guess_that_does_not_fit_is_refused(guess: dict[str, Any]) -> None:
     assert refused(lambda: feeder().compile(guess=guess)).code == "E216"
 
 
-def test_rounding_makes_no_second_solution() -> None:
+def test_rounding_errors_do_not_create_a_second_solution() -> None:
     """A diode in series with 1e6 Ohm at 0 V has the solution zero; nearby voltages satisfy the equation within rounding error."""
     node = J1("node")
     graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
@@ -144,7 +144,7 @@ def test_a_passive_network_has_one_solution(seed: int) -> None:
 
 @pytest.mark.parametrize(("volts", "amperes"), [(1.0, 1.0), (1e-6, 1e3), (1e-3, 1.0)])
 def test_a_bridge_at_rest_has_one_solution(volts: float, amperes: float) -> None:
-    """At 0 V, numbers around zero satisfy exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
+    """In floating point, numbers u near zero satisfy exp(u) - 1 = 0, in each of the four diodes."""
     for leak in (0.0, 1e-6):
         line, (a, b, plus, minus) = J1("line"), (J0(name) for name in ("a", "b", "plus", "minus"))
         graph = Graph("bridge").connect(Se("source", 0.0), line).connect(line, R("r", volts / amperes))

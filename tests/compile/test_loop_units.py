@@ -83,7 +83,7 @@ def chain(source: Any, **inverse: Any) -> Graph:
     return graph.connect(out, diode("d", **inverse))
 
 
-def test_the_inverse_of_a_diode_is_no_cure_and_the_advice_is() -> None:
+def test_a_diode_given_by_its_effort_fails_and_the_advice_works() -> None:
     """The logarithm of a diode's `effort` is undefined below minus its saturation current, which a run reaches."""
 
     def source(t: Any) -> Any:

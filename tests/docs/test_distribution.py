@@ -36,7 +36,7 @@ def test_an_address_becomes_the_links_of_the_project() -> None:
 
 
 def test_sources_hold_pages_examples_and_tests() -> None:
-    """Every file that git tracks is named in MANIFEST.in or contained in a package."""
+    """MANIFEST.in names every file that git tracks, or its top folder, except for files that are always packed."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     if not listed:
         pytest.skip("THE DISTRIBUTION IS NOT TESTED: this is not a checkout")

@@ -31,7 +31,6 @@ def test_the_table_has_exactly_the_codes_of_the_packages() -> None:
 
 
 def test_rows_are_short() -> None:
-    """A title has at most eight words, and cause and cure have at most two sentences each."""
     for row in ROWS:
         assert 1 <= len(row.title.split()) <= 8, row
         assert row.cure.endswith(".") and (not row.cause or row.cause.endswith(".")), row

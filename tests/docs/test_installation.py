@@ -1,4 +1,4 @@
-"""uv gets the configuration of pip, which installs where uv fails."""
+"""uv gets the configuration of pip, which installs if uv fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of parts agrees with their records."""
+"""The page of parts agrees with the records of the parts."""
 
 from __future__ import annotations
 

@@ -200,12 +200,12 @@ WIDER = """[...document.querySelectorAll("article math, article table, article p
 """Number of formulas, tables, listings and pictures that overflow the window and do not scroll."""
 NARROW = """[...document.querySelectorAll("article td, article th")]
 .filter(cell => cell.innerText.trim().length > 8 && cell.clientWidth < 50).map(cell => cell.innerText)"""
-"""Cells in which a word is broken between letters."""
+"""Texts of table cells so narrow that words are broken between letters."""
 STACKED = """[...document.querySelectorAll("article math")].filter(formula => {
   const signs = [...formula.children].filter(part => part.tagName == "mo" && part.textContent.trim() == "=");
   const places = signs.map(sign => sign.getBoundingClientRect().top);
   return Math.max(...places) - Math.min(...places) > 1}).length"""
-"""Formulas whose equals signs are not on one line."""
+"""Number of formulas whose equals signs are not on one line."""
 LOOKED_AT = (
     "index",
     "surfaces",

@@ -71,7 +71,6 @@ def test_values_by_mode_have_units() -> None:
 
 
 def test_energy_gained_by_a_stiffer_spring_is_recorded() -> None:
-    """When k rises from 2 to 8 at the elongation 1.5, the spring gains 0.5 (8 - 2) 1.5^2 J."""
     graph, v = Graph("spring").add_automaton(after(0.5)), J1("v")
     graph.connect(Sf("hold", 0.0), v)
     graph.connect(v, C("spring", stiffness=by_mode("bumper", {"free": 2.0, "contact": 8.0}), initial=1.5))

@@ -75,7 +75,8 @@ def test_dc_motor() -> None:
 
 @pytest.mark.parametrize("first", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_chain_of_transformers_in_both_causalities_and_all_arrows(first: tuple[int, int]) -> None:
-    """With v2 = 2 v1 and v3 = 3 v2, the flow at the end is 6 times the flow at the start, with a sign that the arrows give."""
+    """With v2 = 2 v1 and v3 = 3 v2, the flow at the end is 6 times the flow at the start, with a sign that depends on the
+    arrows."""
     for spring_at_end in (False, True):
         graph = Graph("chain")
         a, b = TF("a", 2.0), TF("b", 3.0)

@@ -34,7 +34,7 @@ def turned(angle):
 @pytest.mark.parametrize("angle", [0.0, 0.4, np.arctan(4 / 3), 2.0, 3.0])
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_block_slides_straight_and_stops(angle, unit):
-    """A block with the speed v and the deceleration a stops at exactly t = v / a and stays at rest, in all axes and units."""
+    """A block with the speed v and the deceleration a stops at t = v / a and stays at rest, in all axes and units."""
     v = unit * turned(angle)[0]
     run = loaded().simulate(2.0, initial={"m.p": v}, parameters={"f.limit": unit, "f.stick_limit": unit}, progress=False)
     (event,) = run.events
@@ -76,8 +76,7 @@ def test_a_block_on_a_steep_incline_turns_and_slides_on():
 
 
 def test_unequal_masses_change_the_direction_of_sliding():
-    """The motion M u' = L - k u / |u| agrees with that of another integrator for 90 % of the time to the stop, where both speeds
-    are zero."""
+    """The motion M u' = L - k u / |u| agrees with SciPy's for 90 % of the time to the stop, at which both speeds are zero."""
     mass, load, start = np.array([1.0, 4.0]), np.array([0.3, -0.2]), np.array([1.0, 0.8])
     run = block(load, mass).simulate(6.0, initial={"m.p": mass * start}, progress=False, rtol=1e-9)
     stop = run.events[-1]

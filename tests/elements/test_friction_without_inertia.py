@@ -126,7 +126,7 @@ def test_sliders_side_by_side_add_up() -> None:
 
 
 def test_a_slider_that_breaks_loose_jumps_to_the_limit_of_slip() -> None:
-    """The spring immediately releases (Fs^2 - F^2) / (2 k), which is recorded as lost."""
+    """The spring immediately releases (Fs^2 - F^2) / (2 k), which is lost."""
     run = jenkin(stick_limit=1.5).simulate(1.5, samples=np.linspace(0.0, 1.5, 151), progress=False, rtol=1e-9)
     (event,) = run.events
     assert event.time == pytest.approx(np.arcsin(1.5 / 4.0), abs=1e-9) and run.ledger.relative_residual < 1e-9

@@ -1,4 +1,4 @@
-"""Dissipators (RS) release their power as heat, as entropy flow or at pseudo-bonds, and it is counted once."""
+"""Dissipators (RS) release their power as entropy flow or as heat at pseudo-bonds, and the heat is counted once."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_a_port_inside_a_part():
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 def test_a_millijoule_error_is_detected_despite_a_warm_body(growing):
-    """A spring gains energy without power beside a body with 30 kJ of heat."""
+    """A modulated spring gains energy without power, beside a body with 30 kJ of heat."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
     graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))

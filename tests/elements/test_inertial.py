@@ -268,17 +268,21 @@ def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
 
 
 def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
-    """Two pendulums with the same shaft speed, tied at a 0-junction, move like a compound pendulum from the same angle."""
+    """Two pendulums of different periods, coupled by a constraint at a 0-junction, move like one pendulum with the sums of
+    inertia and weight."""
 
-    def arm(name: str, m: float) -> Any:
-        return IC(name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m})
+    def arm(name: str, m: float, weight: float) -> Any:
+        numbers = {"m": m, "w": weight}
+        return IC(name, inertia=lambda q, m, w: m, potential=lambda q, m, w: -w * cos(q), position=1.0, parameters=numbers)
 
     tie, one, two = J0("tie"), J1("one"), J1("two")
-    graph = Graph("pair").connect(one, arm("a", 1.0)).connect(two, arm("b", 2.0))
+    graph = Graph("pair").connect(one, arm("a", 1.0, 9.0)).connect(two, arm("b", 2.0, 3.0))
     graph.connect(one, tie).connect(tie, turn := TF("equal", 1.0)).connect(turn, two)
     graph.connect(tie, Constraint("teeth"))
     result = compile_model(graph).simulate(3.0, rtol=1e-10)
     assert result["a.q"] == pytest.approx(result["b.q"], abs=1e-8)
+    whole = Graph("one").connect(shared := J1("shaft"), arm("both", 3.0, 12.0)).connect(Se("free", 0.0), shared)
+    assert result["a.q"] == pytest.approx(compile_model(whole).simulate(3.0, rtol=1e-10)["both.q"], abs=1e-7)
     assert result.ledger.relative_residual < 1e-9
 
 

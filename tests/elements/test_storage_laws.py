@@ -130,7 +130,6 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_an_energy_by_quadrature_is_exact(name):
-    """An Sf moves the state from -3 to 3 at unit speed."""
     output, energy = LAWS[name]
     graph, node = Graph("swept"), J0("node", domain="translation")
     run = graph.connect(Sf("v", 1.0), node).connect(node, C("c", output=output, initial=-3.0)).simulate(6.0, samples=0.125)
@@ -140,7 +139,7 @@ def test_an_energy_by_quadrature_is_exact(name):
 
 
 def test_a_table_as_a_law():
-    """The energy of a curve of 31 points is the sum of its trapezoids."""
+    """The energy of a piecewise linear law is a sum of trapezoids."""
     values = (KNOTS + KNOTS**3).tolist()
     graph, node = Graph("swept"), J0("node", domain="translation")
     spring = C("c", output=lambda q: interpolate(q, KNOTS.tolist(), values), initial=-2.9)
@@ -243,7 +242,7 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_ledger_warns_of_inaccurate_quadrature():
-    """The quadrature rule is accurate for about nine turns of a pendulum; for more, the user must give the energy."""
+    """The quadrature rule is inaccurate after many turns of a pendulum; the user must then give the energy."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -228,7 +228,6 @@ def test_the_terminal_transition_ends_the_run() -> None:
 
 
 def test_friction_between_moving_parts_begins_slipping() -> None:
-    """A block at rest on a belt of 0.1 m/s slips under 4 N until 25 ms, and then moves with the belt."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0))

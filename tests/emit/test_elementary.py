@@ -85,7 +85,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(name):
 
 @pytest.mark.parametrize("name", RANGES)
 def test_special_values_are_those_of_the_standard(name):
-    """Zeros, infinities, NaN and subnormal numbers give the results of C99, Annex F."""
+    """Zeros, infinities, NaN and subnormal numbers give the results of the C library."""
     points = odd_points(name)
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 if name in TWO else 1)
@@ -94,7 +94,7 @@ def test_special_values_are_those_of_the_standard(name):
     special = ~np.isfinite(expected) | np.isin(expected, (0.0, 1.0, -1.0))
     if name in ("sin", "cos"):
         special &= points[:, 0] != 0.0  # joint sines and cosines give sin(-0) = 0
-    assert special.sum() > 2 and np.array_equal(found, found * 1.0, equal_nan=True)
+    assert special.sum() > 2
     assert_same_bits(found[special], expected[special], name)
     np.testing.assert_allclose(found, expected, rtol=3e-16, atol=5e-324)
 

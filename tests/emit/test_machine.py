@@ -88,8 +88,8 @@ def test_a_kernel_keeps_its_code():
     assert kernel(np.array([2.0, 3.0])).tolist() == [4.0, 9.0]
 
 
-def test_code_for_the_least_processor(folder, monkeypatch):
-    """The code uses no instruction beyond SSE2, and has its own cache files."""
+def test_code_for_the_baseline_processor(folder, monkeypatch):
+    """The code contains no AVX multiplication, and has its own cache files."""
     text = routines_text([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
@@ -159,7 +159,7 @@ print(abs(found - wanted) < 1e-9)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by Linux system calls")
-def test_code_links_where_memory_has_small_gaps_only(folder):
+def test_code_links_if_memory_has_only_small_gaps(folder):
     """Next to a reserved block of 8 GB, code and constants reach each other only if allocated together."""
     done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

@@ -51,7 +51,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how many times the largest number can be halved until it is below a limit, or -1 for a limit <= 0."""
+    """Return how many halvings bring the largest number below a limit, or -1 for a limit <= 0."""
     if not least > 0.0:
         return -1
     largest(c)

@@ -21,7 +21,7 @@ def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 10.0, 1e3, 0.99 * NEAR])
 def test_the_error_is_below_a_unit_in_the_last_place(size):
-    """The library is accurate to half a unit in the last place, so the results may differ by one and a half units."""
+    """NumPy is accurate to half a unit in the last place, so the results may differ by one and a half units."""
     angles = np.random.default_rng(1).uniform(-size, size, (2000, ANGLES))
     found, expected = _sines_and_cosines(angles), np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     assert np.all(np.abs(found - expected) <= 1.5 * np.spacing(np.abs(expected)))

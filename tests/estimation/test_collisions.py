@@ -227,7 +227,7 @@ def test_an_order_by_chance_is_refused_without_friction_too():
 
 
 def test_the_edge_between_sticking_and_slipping_is_refused():
-    """Friction needs exactly its limit to stop the ball, which would slip with more spin."""
+    """Friction at exactly its limit stops the slip; with more spin, the ball would continue to slip."""
     spin, inertia = 40.0, 0.4 * MASS * RADIUS**2
     edge = 2.0 / 7.0 * RADIUS * spin / (1.5 * np.sqrt(2.0 * GRAVITY * HEIGHT))
     start = {"initial": {"J.p": inertia * spin}, "progress": False, "rtol": 1e-10}
@@ -372,7 +372,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
         run_sensitivities(compiled, name, t_end, progress=False, **settings)
 
 
-def test_an_unloaded_support_is_at_an_edge():
+def test_an_unloaded_support_is_at_the_boundary_of_contact():
     """The support is at the centre of percussion, so heavier ends pull the plank up there, and lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
@@ -384,7 +384,7 @@ def test_an_unloaded_support_is_at_an_edge():
         agree(np.array([found[state, name][-1] for state in ("mass.p", "slide.p")]), wanted[-1])
 
 
-def test_a_touching_contact_at_rest_is_at_an_edge():
+def test_a_touching_contact_at_rest_is_at_the_boundary_of_an_impact():
     """The second ball is hit together with the last ball, unless the last ball moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):

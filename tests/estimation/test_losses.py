@@ -21,7 +21,7 @@ def spoilt(seed, known=True):
 
 
 def test_losses_are_those_of_scipy():
-    """psi is the derivative of half of SciPy's rho, and psi' the derivative of psi."""
+    """`psi` is the derivative of half of SciPy's rho, and `slope` the derivative of `psi`."""
     from scipy.optimize import least_squares
 
     r = np.array([-5.0, -1.0, 0.3, 1.2, 4.0])

@@ -64,7 +64,7 @@ def test_a_motor_against_complex_steps(options):
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("unit", [1.0, 1e-9])
 def test_a_system_at_rest_has_sensitivities_to_its_start(options, unit):
-    """All states stay zero, so S' = f_x S needs its own scales, in any unit."""
+    """All states stay zero, so the sensitivities S, with S' = f_x S, need scales of their own."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
     graph.add(signals.integrator("way", "mass.flow"), signals.integrator("path", "way.y"))
@@ -300,7 +300,7 @@ def test_units_do_not_matter():
 
 
 def test_an_event_that_only_touches_has_no_derivative():
-    """A ball is thrown up to just below the guard of a ceiling."""
+    """The ball rises to 5 m, only 1e-12 m above the guard."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -10.0), v).connect(v, I("ball", 1.0, initial=10.0)).add(signals.integrator("height", "ball.flow"))
     touch = Transition("below", "touched", lambda h: h - 5.0 + 1e-12, ("height.y",))

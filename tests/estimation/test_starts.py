@@ -28,11 +28,9 @@ def eggs():
 
 
 def test_closest_points_follow_the_poses_that_are_varied():
-    """The gap changes by as much as the body moves along the normal."""
     compiled = eggs()
     varied = free_parameters_of(compiled, "egg 1.pose.H[4]")
     slopes = start_slopes(compiled, varied, {}, {})
-    x, _ = compiled.initial()
     pose = np.array(compiled.states["egg 1.pose.H"].value, dtype=float)
     rows = []
     for sign in (1.0, -1.0):
@@ -42,7 +40,6 @@ def test_closest_points_follow_the_poses_that_are_varied():
     plain = (rows[0] - rows[1]) / 2e-5
     assert np.count_nonzero(np.abs(slopes[:, 0]) > 1e-3) > 3  # coordinates of both points, not only the pose
     np.testing.assert_allclose(slopes[:, 0], plain, atol=1e-4 * np.abs(plain).max())
-    assert np.all(np.isfinite(x))
 
 
 def test_a_start_that_jumps_has_no_derivative():

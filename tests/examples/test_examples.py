@@ -94,7 +94,6 @@ def test_rolling_eggs():
 
 
 def test_colliding_eggs():
-    """The start and end of the impact are correct to 1e-9 s, and its peak force to 1e-6."""
     run = colliding_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     ((on, off),) = run.contact_intervals()
@@ -118,7 +117,7 @@ def test_ball_maze():
 
 
 def test_fast_arm():
-    """The least time is correct to 1e-6 s, one torque is at its limit at all times, and the graph reaches the goal to 1e-7."""
+    """The minimum time is correct to 1e-6 s, one torque is always at its limit, and the graph reaches the goal to 1e-7."""
     pytest.importorskip("casadi")
     found, results = fast_arm.plan(), fast_arm.runs()
     assert found.time == pytest.approx(0.190701, abs=1e-6)
@@ -135,7 +134,6 @@ def test_dexterous_hand():
 
 
 def test_bouncing_ball():
-    """The time at which impacts of restitution .8 accumulate is correct to 1e-9 s."""
     found = bouncing_ball.runs()
     assert all(result.ok and result.ledger.relative_residual < 1e-7 for result in found.values())
     leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}
@@ -148,7 +146,6 @@ def test_bouncing_ball():
 
 
 def test_parallel_gripper():
-    """The final position is correct to 1e-9 m, and under both laws of friction the left finger slips at 0.08 s."""
     found = parallel_gripper.runs()
     for result in found.values():
         assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
@@ -203,7 +200,6 @@ def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
 
 
 def test_delta_pick_and_place():
-    """The tool stays within a millimetre of its reference, and comes to rest at the end of the reference."""
     tracking = delta_pick_and_place.simulate()
     assert tracking.run.ok and tracking.largest_error < 1e-3
     assert np.linalg.norm(tracking.run.w[-1] - delta_pick_and_place.PICK) < 1e-5

@@ -134,7 +134,7 @@ def gravity(H, m, a, g):
 
 
 def pose_rate(H, T):
-    """Evaluate D3; its last three arguments are unused."""
+    """Evaluate D3, which does not use the position in H."""
     H1, H2, H3, H4 = H[:4]
     T1, T2, T3, T4, T5, T6 = T
     s1 = 0.5 * T1

@@ -263,7 +263,7 @@ def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Cal
 
 @needs_compiler
 def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NumPy's functions differ by one unit in the last place, and tanh by three."""
+    """NumPy's functions differ from the C library's by up to one unit in the last place, and tanh by up to three."""
     tape = Tape()
     x = tape.inputs("x", 3)
     outputs = [formula(*x) for formula, _ in FORMULAS.values()]

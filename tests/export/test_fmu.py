@@ -144,12 +144,11 @@ def test_model_exchange_agrees_with_the_run(toy, models):
     given = {"stop_time": SPAN, "output_interval": SPAN / 97, "relative_tolerance": 1e-10, "record_events": False}
     result = fmpy.simulate_fmu(str(toy.path), fmi_type="ModelExchange", output=["ball.p", "contact"], **given)
     assert np.abs(result["ball.p"] - run["ball.p"]).max() < 1e-6 * np.abs(run["ball.p"]).max()
-    modes = models[0].program.mode_states["contact"]
-    assert [modes[k] for k in result["contact"][[0, -1]]] == [run["contact.mode"][0], run["contact.mode"][-1]] or len(modes) == 2
+    assert result["contact"][[0, -1]].tolist() == run["contact.mode"][[0, -1]].tolist()
 
 
 def test_an_fmu_states_the_sizes_of_its_states(swing, models):
-    """States are about 0.1 m and 0.1 N s, so an absolute tolerance for size 1 would increase the error twentyfold."""
+    """States are about 0.1 m and 0.1 N s, so an absolute tolerance for states of size 1 would be too coarse."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}
     result = fmpy.simulate_fmu(str(swing.path), fmi_type="ModelExchange", output=["mass.p"], **given)
@@ -267,7 +266,7 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
 
 
 def test_many_tiny_steps_reach_the_end(opened_swing, models):
-    """The importer's sum of many steps exceeds the end time by 3e-13 s, which the FMU tolerates."""
+    """The importer's sum of many steps exceeds the end time by 4e-13 s, which the FMU tolerates."""
     one, t, h = opened_swing.instance(span=5.0), 0.0, 5.0 / 20000
     for _ in range(20000):
         one.doStep(t, h)

@@ -138,7 +138,7 @@ def test_parameters_are_symbols() -> None:
 
 
 def test_effective_mass_with_symbols() -> None:
-    """If a lever couples two masses, p1' is the fraction m1 / (m1 + n^2 m2) of the force."""
+    """If a gear couples two masses, p1' is the fraction m1 / (m1 + n^2 m2) of the net force on m1."""
     found = state_equations(compiled(geared()))
     m1, m2, n, d, u, p = (
         sympy.Symbol(name, real=True) for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
@@ -453,7 +453,7 @@ def test_numbers_are_exact_where_they_are_short() -> None:
 
 
 def test_numbers_are_written_as_they_were_given() -> None:
-    """Integers form fractions, and decimals stay decimals, even in products."""
+    """Quotients are written as fractions of integers, and products of decimals as decimals."""
     fall = series(Se("weight", lambda m: -9.81 * m, signals=["m.inertia"]), I("m", 0.3), R("r", 0.25))
     assert lines(fall, numbers=True) == ["m.p' = -5*m.p/6 - 2.943"]
     assert lines(fall) == ["m.p' = -m.p*r.resistance/m.inertia - 9.81*m.inertia"]

@@ -28,7 +28,7 @@ BASE: dict[str, tuple[int, int, int]] = {
 """Powers of m, kg and s."""
 
 OTHER_UNITS = (2.0, 8.0, 0.5)
-"""Other units of m, kg and s, in powers of two to avoid rounding."""
+"""Sizes of other units of length, mass and time, powers of two to avoid rounding."""
 
 
 def dimension(unit: str) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from tests.tracing.test_impulses import boost
 
 STATES = 6
 COMBINATIONS = 8
-"""Largest number of combinations of modes that are all tried; above it, the automata cycle through their states."""
+"""Up to this number, all combinations of modes are tried; above it, the automata cycle through their states."""
 
 
 def rc() -> Graph:
@@ -119,7 +119,7 @@ class Case:
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Return further values that scale the tolerance, which are all states for a function that changes only a few."""
+        """Return all states for a function that changes only a few, because the largest value scales the tolerance."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:

@@ -14,7 +14,7 @@ def mass(*parts, **start):
     return graph.connect(junction, I("m", mass=2.0, **start))
 
 
-def test_parameters_and_signals_wherever_they_stand():
+def test_parameters_and_signals_in_any_position():
     """p' = -c t^k p / m, so p(1) = p(0) exp(-c / (m (k + 1)))."""
     given = {"c": 3.0, "k": 2.0}
     for formula, read in (
@@ -36,7 +36,7 @@ def test_formulas_take_only_needed_arguments():
     assert run["stop.energy"] + run["m.energy"] == pytest.approx(7.0 + 8.0 * 0.5**4 / 4, rel=1e-6)
 
 
-def test_in_every_element():
+def test_every_element_passes_arguments_by_name():
     """The parameters 2 and 3 and the signal 5 reveal the order in which each formula gets them."""
     named = {"parameters": {"a": 2.0, "b": 3.0}, "signals": {"s": "five.y"}}
     arm = IC("arm", inertia=lambda q, b, a: 1.0 + 0 * q + b - a, potential=lambda q, s, b: (s + 10 * b) * q, **named)

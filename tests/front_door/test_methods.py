@@ -105,7 +105,7 @@ def test_a_run_continues_from_the_end_of_another():
 
 
 def test_a_spatial_run_continues_with_its_contacts_and_samples():
-    """Runs are interrupted in free flight and in contact, while a controller samples every 70 ms."""
+    """Runs are interrupted in free flight and in contact, while a block samples the gap every 70 ms."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), gravity=(0.0, 0.0, -9.81), **moving)

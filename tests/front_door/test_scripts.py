@@ -142,7 +142,7 @@ def cylinder(run, **_):
 
 
 def boost(run, **_):
-    """Compare with the state that a switching period of two linear circuits maps to itself."""
+    """Compare with the periodic steady state of two linear circuits, from matrix exponentials."""
     L, C, load, wire, h = 1e-4, 2e-4, 10.0, 0.01, 2.5e-5
     on = [[0.0, 0.0, 12.0 / L], [0.0, -1.0 / (load * C), 0.0], [0.0] * 3]
     off = [[-wire / L, -1.0 / L, 12.0 / L], [1.0 / C, -1.0 / (load * C), 0.0], [0.0] * 3]

@@ -102,6 +102,7 @@ def reachable(roots):
                 left += [getattr(thing, field.name) for field in dataclasses.fields(thing)]
             else:
                 left += vars(thing).values() if hasattr(thing, "__dict__") else ()
+                left += thing.values() if isinstance(thing, dict) else ()
         elif isinstance(thing, collections.abc.Mapping):
             left += thing.values()
         elif isinstance(thing, (list, tuple, set, frozenset, types.GeneratorType)):

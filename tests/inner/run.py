@@ -5,7 +5,7 @@
 from bondgraph.run.accuracy import balancing as accuracy_balancing
 from bondgraph.run.accuracy import error_weights, natural_scales, rounding_noise
 from bondgraph.run.accuracy.fields import PATTERNS, Callbacks, Control
-from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
+from bondgraph.run.accuracy.pattern_buffers import pattern_in_buffer, provide_pattern_buffers
 from bondgraph.run.accuracy.strong_cycles import STEP, balance_strong_cycles
 from bondgraph.run.accuracy.table import ErrorWeights, fastest_rates
 from bondgraph.run.batch import event_losses, lost_loops, native_measures, prepared, workers, workspace

@@ -5,7 +5,7 @@
 from screws.calls.annotations import resolved, shapes_of
 from screws.calls.explanations import explanation
 from screws.contact import closest
-from screws.contact.overlaps import contact_places
+from screws.contact.overlaps import closest_points_with_overlaps
 from screws.names import similar_names
 from screws.names.renamed import FILES, KEYWORDS, MEMBERS, MODULES, NAMES, SETTING_VALUES, SETTINGS
 from screws.shapes.collision_detection import overlapping_boxes

@@ -165,7 +165,7 @@ def test_three_thousand_graphs_inside_one_another() -> None:
 
 
 def test_duplicate_names_are_the_only_problem_reported() -> None:
-    """E101 is reported without a bond from a part to itself and an occupied port, which are its consequences."""
+    """E101 is reported without its consequences, such as a bond from a part to itself."""
     node, twin = J0("n"), J0("n")
     graph = Graph("g").connect(node, C("c", capacitance=1.0)).connect(node, twin).connect(twin, R("r", 1.0))
     other = Graph("h").connect(J1("j"), I("m", 1.0)).connect(J1("k"), I("m", 2.0))

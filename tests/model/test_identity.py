@@ -41,7 +41,7 @@ def test_a_relation_of_any_name_may_give_power(name: str) -> None:
     assert result["m.p"][-1] == pytest.approx((math.exp(2.0) - 1.0) / 2.0, rel=1e-6)
 
 
-def test_followers_are_described_by_their_results() -> None:
+def test_the_report_names_the_element_that_sets_the_effort_of_a_dependent_storage() -> None:
     """Two species are on one 0-junction, so one sets the effort of the other."""
     graph, pool = Graph("pool"), J0("pool")
     graph.connect(pool, Ce("A", constant=1.0, initial=1.0)).connect(pool, Ce("B", constant=1.0, initial=1.0))

@@ -28,7 +28,7 @@ from tests.inner.model import PORT, CausalityPreference, CausalityRequest, Eleme
 
 @dataclass(frozen=True)
 class Memristor(Law):
-    """Resistor e = M(q) f with q' = f, which remembers the charge passed (Chua 1971)."""
+    """Resistor e = M(q) f with q' = f, which remembers the charge (Chua 1971)."""
 
     resistance: Op
     start: StateSpec

@@ -1,4 +1,4 @@
-"""Armature and springs of joints agree with the same mechanism without them and with a closed-form oscillator."""
+"""Joint armature adds to the diagonal of the mass matrix, and springs agree with a closed-form oscillator."""
 
 from __future__ import annotations
 

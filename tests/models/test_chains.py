@@ -132,8 +132,7 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum over the bodies, h consists of the Christoffel forces of M, and gravity forces are the gradient of the sum
-    of m g z."""
+    """M is the sum over the bodies, h follows from derivatives of M, and gravity forces are the gradient of -sum(m g . p)."""
     chain, q, v = case
     M = mass_matrix(chain, q)
     assert np.abs(M - sum_over_bodies(chain, q)).max() < 1e-11 * np.abs(M).max()
@@ -177,8 +176,8 @@ def test_double_pendulum_closed_form():
     assert gravity_forces(chain, [0, 0, -g], q) == pytest.approx([upper + lower, lower], rel=1e-13)
 
 
-def test_base_frame_is_a_matter_of_description():
-    """With screws and home poses in another base frame, M, h, V and the poses are the same to 1e-11."""
+def test_dynamics_are_independent_of_the_base_frame():
+    """Screws and home poses in another base frame give the same M, h, gravity forces and poses."""
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(
@@ -197,7 +196,7 @@ def test_base_frame_is_a_matter_of_description():
 
 
 def test_a_finger_at_home_presses_the_ball():
-    """At home each tip presses 1.478e-4 m into the ball of 0.03 m at height 0.09 m, from its own side."""
+    """At home each tip presses 1.478e-4 m into the ball of radius 0.03 m at height 0.09 m, from its own side."""
     for azimuth in (0.0, 2 * np.pi / 3, 4 * np.pi / 3):
         chain = finger(azimuth)
         tip = link_pose(chain, 3, HOME)[:3, 3]
@@ -206,7 +205,6 @@ def test_a_finger_at_home_presses_the_ball():
 
 
 def test_constants_of_a_finger_are_sparse():
-    """At any azimuth, the frames of all sections have the same axes, and each section has at most one nonzero length."""
     for section in finger(2.0).sections.freedoms:
         assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
 

@@ -77,7 +77,6 @@ NAMES = [
 
 @pytest.mark.parametrize("name", NAMES)
 def test_moving_everything_changes_nothing_but_the_frame(name):
-    """For random poses, results agree to 1e-9 of each quantity's size [measured: 1e-10], and events to 1e-10 s."""
     given = read_scenario(DATA / "S1a.json") if name == "S1a" else CASES[name].build()
     plain = run_scenario(given, progress=False) if name == "S1a" else run_of(name)
     for q, shift in _poses()[:: 1 if name == "both free" else 2]:
@@ -132,8 +131,7 @@ def test_free_fall_changes_nothing():
 
 
 def test_object_frame_of_a_body_in_contact():
-    """An egg with the object frame at its focus, away from the centre of mass, rolls like an egg with the frame at its
-    centre."""
+    """An egg with the object frame at its focus rolls like an egg with the frame at its centre of mass."""
     height, q = 0.010425531914893621, np.array([0.75, 0.6, 0.2, 0.1]) / np.linalg.norm([0.75, 0.6, 0.2, 0.1])
     runs = []
     for shift in (0.0, height):

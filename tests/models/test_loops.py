@@ -169,7 +169,7 @@ def test_bennetts_linkage_moves_by_its_law():
 
 
 def test_a_singular_position_is_named_with_its_time():
-    """Two uprights with a coupler fold flat at pi."""
+    """Two cranks with a coupler fold flat at the angle pi."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))
     rates = lambda _, y: [y[1], -2.0 * G * np.cos(y[0]) / (5.0 / 3.0)]  # noqa: E731

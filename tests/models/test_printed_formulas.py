@@ -109,7 +109,7 @@ def test_a_spring_is_printed_whole() -> None:
 
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "spherical", "planar", "fixed"])
 def test_wrenches_of_a_joint_are_columns(kind: str) -> None:
-    """For W^T (6 - n, 6), W^T S = 0 at the joint, W spans `constrained`, and dh/dt = W^T T exactly, even off the joint."""
+    """W^T (6 - n, 6) satisfies W^T S = 0 at the joint and dh/dt = W^T T even off the joint, and W spans `constrained`."""
     made = {
         "revolute": joints.revolute((0, 0, 1)),
         "prismatic": joints.prismatic((0, 0, 1)),

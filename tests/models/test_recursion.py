@@ -1,4 +1,4 @@
-"""Articulated bodies agree with mass matrices and with Pinocchio."""
+"""The articulated-body recursion agrees with mass matrices and with Pinocchio."""
 
 from __future__ import annotations
 

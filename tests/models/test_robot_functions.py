@@ -1,4 +1,4 @@
-"""Robot functions and their blocks: poses, inverse dynamics, Jacobians and inverse kinematics."""
+"""Robot functions and their blocks give poses, inverse dynamics, Jacobians and inverse kinematics."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_out_of_reach_the_nearest_pose_is_found_and_refused_by_default() -> None
 
 
 def test_inverse_kinematics_keeps_hinges_near_the_start() -> None:
-    """A helical joint must turn 9 rad to rise; hinges stay within half a turn of the start."""
+    """A helical joint turns 9 rad to rise by 0.9 m; hinges stay within half a turn of the start."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
     arm, goal = two_links(), link_pose(two_links(), two_links().links[1].name, (0.3, 0.7))
@@ -206,7 +206,7 @@ def test_arrays_of_wrong_shape_are_refused() -> None:
     refused("E338", "shape (3,) with NaN", lambda: inverse_kinematics(arm, "fore", (np.nan, 0.0, 0.0)))
     refused("E338", "shape (4, 4)", lambda: inverse_kinematics(arm, "fore", 2.0 * np.eye(4)))
     refused("E338", "starts=0", lambda: inverse_kinematics(arm, "fore", (0.0, 0.0, 0.0), starts=0))
-    refused("E338", "do not match 1 goals", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
+    refused("E338", "do not match 1 goal", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
     refused("E339", "upper (-1 to 1 rad)", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=(2.0, 0.0)))
     refused("E341", "(0.0, 1.0)", lambda: jacobian_block("J", arm, "fore", "arm.q", at=(0.0, 1.0)))
     refused("E338", "gravity", lambda: inverse_dynamics_block("b", arm, "q", "v", "a", gravity=(0.0, np.nan, 0.0)))

@@ -47,7 +47,7 @@ STIFFNESSES = {
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("which", STIFFNESSES)
 def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
-    """The gradient is found by central differences along the six twists of B on SE(3) [measured: 1e-9 of the wrench]."""
+    """The gradient is found by central differences along the six twists of B on SE(3)."""
     K = STIFFNESSES[which]
     H, h = random_pose(angle), 1e-5
     found = np.asarray(spring_wrench(state(H, -1.0), *K, form=form), dtype=float)
@@ -61,7 +61,7 @@ def test_wrench_is_the_gradient_of_the_energy(which, form, angle):
 
 @pytest.mark.parametrize("angle", [0.0, 1e-8, 1e-3, 0.3, 2.0, 3.14])
 def test_rotation_vector_form(angle):
-    """The energy is 1/2 k |log R|^2, and the torque is k log R in either frame, with `log` of `screws`."""
+    """The energy is 1/2 k |log R|^2 and the torque is k log R, for both signs of the quaternion."""
     H, k = random_pose(angle), 2.5
     theta = np.asarray(log(H[:3, :3]), dtype=float)
     for sign in (1.0, -1.0):
@@ -72,8 +72,8 @@ def test_rotation_vector_form(angle):
 
 
 def test_trace_form_of_an_isotropic_spring():
-    """The energy is k (1 - cos angle), and the moment is k sin(angle) along the axis; with co-stiffness the energy is tr(G (I -
-    R))."""
+    """The energy is k (1 - cos angle), and the moment is k sin(angle) along the axis; with the co-stiffness G, the energy is
+    tr(G (I - R))."""
     H, k = random_pose(2.2), 1.7
     assert float(spring_energy(state(H), k, 0.0)) == pytest.approx(k * (1.0 - np.cos(2.2)), rel=1e-14)
     torque = np.asarray(spring_wrench(state(H), k, 0.0), dtype=float)[:3]

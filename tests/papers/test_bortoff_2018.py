@@ -105,7 +105,7 @@ def test_equation_10_needs_the_offset():
 
 
 def test_equations_30_and_31_need_the_rotations():
-    """Equation (29), psi(q1) = w, holds as printed for arm 1; for arms 2 and 3, w is rotated by +120 and -120 degrees."""
+    """Equation (29), psi(q1) = w, holds as printed for arm 1; for arms 2 and 3, psi is rotated by +120 and -120 degrees."""
     robot = DeltaRobot(P)
     found = robot.forward_kinematics(Y)
     q, w = found.q, found.w
@@ -117,7 +117,7 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    r"""With J in kg m^2 = N m s^2 and time in ms, the poles become a thousandth only if J is unchanged.
+    """With time in ms, the poles become a thousandth only if J, in kg m^2 = N m s^2, is unchanged.
 
     In N m/s^2, as printed, J would change by the fourth power of a thousandth.
     """
@@ -198,7 +198,7 @@ def test_equation_12_counts_the_constraint_twice():
 
 
 def test_equations_15_and_22_lack_the_damping():
-    """The robot of the appendix has the column D v in M v' + C + D v + G = H^T lambda + B u; (22) is h'' with this column."""
+    """The robot of the appendix has the term D v in M v' + C + D v + G = H^T lambda + B u; (22) is h'' with this term."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     _, H, bias = independent.constraint(NUMBERS, q, v)

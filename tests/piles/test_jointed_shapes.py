@@ -22,7 +22,7 @@ def floor(height=0.0):
 
 
 def test_free_boxes_come_to_rest_as_in_a_pile():
-    """The boxes slide along an edge of the facets, where facets do not overestimate Coulomb's cone."""
+    """The boxes slide along an edge of the facets, where the facets agree with Coulomb's cone."""
     a = 0.1
     inertia = (a * a / 6,) * 3
 

@@ -123,8 +123,8 @@ def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
 
 @pytest.mark.parametrize("angle", [20.0, 35.0])
 def test_a_box_on_an_incline_sticks_or_slides(angle):
-    """Friction with mu = 0.5 holds the box up to the angle a = 26.57 degrees; beyond this angle, the box accelerates at g (sin a
-    - mu cos a)."""
+    """Friction with mu = 0.5 holds the box at angles a up to 26.57 degrees; beyond, the box accelerates at
+    g (sin a - mu cos a)."""
     a, mu = np.radians(angle), 0.5
     up = np.array([-np.sin(a), 0.0, np.cos(a)])
     q = turned((0, -1, 0), a)
@@ -157,7 +157,7 @@ def test_housners_block():
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
 def test_touching_balls_of_newtons_cradle(count, after):
-    """For touching balls both Moreau's and Newton's laws conserve energy."""
+    """Each contact reverses its relative velocity, which conserves energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)
     assert [run[f"ball {k}.twist"][-1, 3] for k in range(count)] == pytest.approx(after, abs=1e-9)

@@ -29,8 +29,8 @@ def test_a_rolling_ball_slows_down_and_stops():
 
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
-def test_a_ball_on_a_slope_stays_below_the_limit(share):
-    """The limit is tan(slope) = c / r."""
+def test_a_ball_rests_on_a_slope_below_the_limit(share):
+    """The limit is tan(slope) = c / r, with the rolling-friction length c."""
     angle = np.arctan(share * LENGTH / RADIUS)
     up, q = np.array([np.sin(angle), 0.0, np.cos(angle)]), turned((0, 1, 0), angle)
     run = run_of(floor(quaternion=q), ball("ball", position=RADIUS * up), rolling_friction=LENGTH)

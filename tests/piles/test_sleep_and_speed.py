@@ -45,7 +45,6 @@ def test_bodies_that_cannot_sleep():
 
 @pytest.mark.parametrize("is_fixed, step, angle", [(True, 0.005, 0.0), (False, 0.001, 60.0)])
 def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
-    """A bullet 1 cm across at 300 m/s meets a plate 1 mm thick."""
     way = np.array([np.sin(np.radians(angle)), 0.0, -np.cos(np.radians(angle))])
     bullet = ball("bullet", 0.005, 0.004, (0, 0, 0), position=-0.73 * way, velocity=300.0 * way)
     plate = ground("plate", shape=Box(4, 4, 0.001)) if is_fixed else cuboid("plate", (4, 4, 0.001), 125.0, (0, 0, 0))
@@ -56,7 +55,6 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
 
 @pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
 def test_bullets_meet_or_pass(miss):
-    """Bullets 1 cm across fly 2 m apart at 600 m/s, in steps of 5 ms."""
     still = (0.0, 0.0, 0.0)
     one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))
     other = ball("other", 0.005, 0.004, still, position=(1.0, miss, 0), velocity=(-300.0, 0, 0))

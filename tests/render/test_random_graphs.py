@@ -10,7 +10,7 @@ from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
 ALLOWED_FAULT = re.compile("'.*' lies on the line of ")
-"""Name on a bond, a fault that is allowed where many lines meet."""
+"""A name that lies on a bond is allowed where many lines meet."""
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 10, marks=pytest.mark.thorough)])

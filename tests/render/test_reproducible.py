@@ -17,7 +17,7 @@ EXACT = {
     "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis", "ones", "ptp", "repeat", "round", "searchsorted",
     "setdiff1d", "sort", "sqrt", "stack", "sum", "triu_indices", "unique", "where", "zeros", "zeros_like",
 }  # fmt: skip
-"""NumPy functions that the layout may use, whose results are the same bits on every processor."""
+"""NumPy functions allowed in the layout; their results have the same bits on every processor."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)

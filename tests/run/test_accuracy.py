@@ -198,7 +198,7 @@ def test_coefficients_are_those_of_scipy():
 
 @pytest.mark.parametrize(("method", "backend"), [(method, backend) for method in METHODS for backend in ("numpy", "llvm")])
 def test_a_graph_that_stores_nothing_runs(method, backend):
-    """With 2 A through 3 ohm for 1 s, no stored energy gives a scale for the error of the dissipated work."""
+    """A resistor stores no energy that could give a scale for the error of the dissipated work."""
     graph, node = Graph("still"), J0("node")
     graph.connect(Sf("i", 2.0), node).connect(node, R("r", 3.0))
     result = compile_model(graph, backend=backend).simulate(1.0, method=method, progress=False)

@@ -103,7 +103,7 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
         step = (10.0 ** random.uniform(-6.0, -2.0), 10.0 ** random.uniform(-16.0, -9.0))
         calls = [("weights_reset", ())] if k == 3 else []
         calls += [
-            ("weights_see", (x,)),
+            ("weights_raise_sizes", (x,)),
             ("weights_begin", (t, x, q, m)),
             ("weights_refresh", (t, x, m)),
             ("couplings", (t, x, m)),

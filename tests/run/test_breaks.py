@@ -44,7 +44,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """The pulse lies anywhere in 100 s, or in 1 s for `floor`, whose discontinuities are dense."""
+    """The span is 100 s, or 1 s for `floor`, whose discontinuities are dense."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
     for at, width in ((AT / 100.0 * end, WIDTH), (0.999 * end, 1e-4), (1e-5, 1e-5)):
@@ -160,7 +160,6 @@ def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
 
 
 def test_a_table_of_hundreds_of_points_costs_its_points():
-    """The force is a polyline through 501 points of sin t, and the momentum is its integral."""
     points = np.linspace(0.0, 40.0, 501)
     run = compile_model(pushed(signals.table("p", "time", points, np.sin(points)))).simulate(40.0, samples=[40.0])
     assert run["m.p"][-1] == pytest.approx(np.trapezoid(np.sin(points), points), rel=1e-10)

@@ -77,7 +77,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
     z, gain = complex(load, speed * inductance), np.sqrt(3.0)
 
     def steady(t):
-        """Return the periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of each sixth of a
+        """Return the periodic solution for the line voltage `gain` sin(t + pi / 3), with t from the start of each sixth of a
         period."""
         return (gain * np.exp(1j * (t + np.pi / 3.0)) / z).imag
 
@@ -94,7 +94,6 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_machine_code_and_reference_find_the_same_events(bridge, monkeypatch):
-    """On average, fewer than half of all transitions fire at an instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))

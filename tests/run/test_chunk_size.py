@@ -1,4 +1,4 @@
-"""The rule for the chunk size of runs is tested without runs."""
+"""The rule for the chunk size of runs meets its targets, and its chunks contain all runs."""
 
 from __future__ import annotations
 

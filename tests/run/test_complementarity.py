@@ -87,7 +87,7 @@ def test_modes_are_the_only_ones_of_an_enumeration():
         np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-13)
 
 
-def test_open_shares_are_those_of_least_norm():
+def test_solutions_without_active_bounds_have_the_least_norm():
     """Without active bounds, the solution has the least weighted norm, as given by a pseudo-inverse, in any unit of the
     weights."""
     random = np.random.default_rng(6)
@@ -193,7 +193,7 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
 def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, monkeypatch):
-    """The problem is not monotone, since the first element to slip unloads the others."""
+    """Above the ratio 1, the problem is not monotone, since the first element to slip unloads the others."""
     graph, (_, _, limits, G) = row(5, 0)
     compiled, solve, problems = compile_model(graph, progress=False), friction_modes.solve, []
     stick = {f"c{k}.stick_limit": ratio * limit for k, limit in enumerate(limits)}

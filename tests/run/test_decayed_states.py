@@ -1,4 +1,4 @@
-"""For states that decay over many decades, the largest past size is no basis of an error tolerance."""
+"""For states that decay over many decades, the largest past size does not set the error tolerance."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_account_of_energy(damping):
     assert found.ok and found.ledger.relative_residual < 1e-7
 
 
-def test_ball_bounces_where_it_must():
+def test_bounces_have_the_times_of_free_fall():
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])
@@ -70,7 +70,6 @@ def test_ball_bounces_where_it_must():
 
 
 def test_a_converter_takes_fewer_evaluations_than_by_dop853():
-    """At 50 kHz, events and voltages agree with those of the order-8 method."""
     compiled = compile_model(boost())
     ours, theirs = (compiled.simulate(2e-3, method=method, progress=False) for method in ("dopri5", "dop853"))
     assert len(ours.events) == len(theirs.events) == 199 and ours.statistics.events_in_python == 0
@@ -79,7 +78,7 @@ def test_a_converter_takes_fewer_evaluations_than_by_dop853():
     assert ours.statistics.rates < 0.7 * theirs.statistics.rates
 
 
-def test_ticks_are_carried_out_inside():
+def test_a_state_follows_a_value_that_ticks_change():
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))
     np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-10, atol=1e-15)

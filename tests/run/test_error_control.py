@@ -197,9 +197,9 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
     def raised(*_):
         raise error("struck")
 
-    write = Procedure("strike", {"by": "ptr", "meet": "ptr"}, "ptr")
+    write = Procedure("strike", {"by": "ptr", "look_up_pattern": "ptr"}, "ptr")
     write.call(write["by"], [integer(signal.SIGINT)], "i64")
-    write.return_value(write.call(write["meet"], [integer(0)], "ptr"))
+    write.return_value(write.call(write["look_up_pattern"], [integer(0)], "ptr"))
     program = oscillator()
     weights = ErrorWeights(Bound(program, np.array([100.0, 1.0]), 0.0, 1.0), 1e-6, None, 1.0)
     weights.table["oldest"], library = 1, compile_procedures([write])
@@ -208,7 +208,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
     before = signal.signal(signal.SIGINT, raised)
     try:
         for _ in range(2):
-            given.append(strike(ctypes.cast(ctypes.CDLL(None)["raise"], address), weights.table["meet"]))
+            given.append(strike(ctypes.cast(ctypes.CDLL(None)["raise"], address), weights.table["look_up_pattern"]))
             with pytest.raises(error, match="struck"):
                 weights.check()
             weights.check()

@@ -74,7 +74,6 @@ def test_a_log_grows_and_forgets(run):
 
 
 def test_account_counts_an_event_after_its_own_time(run):
-    """A sample at the time of an event shows the account before the event, except at the start."""
     lost = run.ledger.lost
     expected = [sum(event.lost for event in run.events if event.time < time) for time in run.t]
     np.testing.assert_allclose(lost, expected, rtol=1e-13)

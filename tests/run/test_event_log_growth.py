@@ -53,7 +53,7 @@ def test_the_event_log_grows_at_an_instant_with_many_rows(compiled, laid, monkey
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """A thousand automata could fill 15,000 rows of 4000 numbers (0.5 GB) at one instant."""
+    """A thousand automata could need 4,020 rows of 6,006 numbers (0.2 GB) at one instant."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6

@@ -111,7 +111,7 @@ def at_an_event(seed):
     for name, array in {"rows": rows, "held": all_held[1:], "all_held": all_held}.items():
         handler.table.point(name, array)
     handler.table.arrays["log"][:] = 0.0
-    numbers = {"t": t, "begun": 0.5 * t, "written": SAMPLES - 1, "events_left": 1000}
+    numbers = {"t": t, "segment_start": 0.5 * t, "written": SAMPLES - 1, "events_left": 1000}
     for name, number in numbers.items():
         handler.table[name] = number
     return handler

@@ -95,7 +95,7 @@ def test_a_guard_at_zero_that_falls_does_not_fire():
 
 @pytest.mark.parametrize(("high", "low"), [(1.0, -1.0), (1e3, -1e-3)])
 def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(high, low):
-    """The guard has a pulse of zero width at the start, then a pulse of 0.01 s at each tick of a clock."""
+    """The guard has a pulse of zero width at the start, then pulses of 0.01, 0.02 and 0.03 s at the ticks of a clock."""
     graph = Graph("pulses")
     graph.add(Block("width", [("y", lambda t: 0.04 * s.maximum(t, 0.0), ["t"])], inputs={"t": "time"}))
     states = {"states": {"end": 0.0}, "updates": {"end": "next"}, "period": 0.25}

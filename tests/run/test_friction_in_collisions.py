@@ -107,7 +107,7 @@ def test_a_ball_that_stays_where_it_lands_is_struck_alike(spin):
 
 
 def test_a_block_that_sticks_gives_way_to_a_blow():
-    """Dry friction with a limit gives no impulse, so a ball hits a sticking block as if it were free."""
+    """Dry friction with a limit gives no impulse, so a ball hits a sticking block as it would a free one."""
     graph, gap = Graph("billiard"), J0("gap", domain="translation")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("ball", 1.0)).connect(v2, I("block", 3.0)).connect(v2, Friction("table", 6.0))
@@ -159,7 +159,7 @@ def test_housners_block_rocks_on():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
-    """Friction at the two ends has no lever arm, so the rod loses speed by mu times the normal impulse, without rotating."""
+    """Friction at both ends has no lever arm, so it takes mu times the normal impulse without turning the rod."""
     run = plate(0.1, restitution).simulate(0.21, initial={"mx.p": 2.0}, progress=False)
     assert run.ok, run.failure
     hit = run.events[0]

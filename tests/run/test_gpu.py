@@ -198,6 +198,15 @@ def test_refuses_more_results_than_the_memory_here(prepared, plug):
     assert prepared.gpu_launcher("cuda", 10**6, KEEP, is_stored=True)
 
 
+def test_the_number_of_runs_advised_for_the_memory_fits(prepared, plug, monkeypatch):
+    plug(StandIn())
+    monkeypatch.setattr("bondgraph.run.batch.gpu.launcher.machine_memory", lambda: 40 * 1_005_600)
+    with pytest.raises(RunError, match="E294") as refused:
+        prepared.gpu_launcher("cuda", 10**12, KEEP, is_stored=True)
+    advised = int(float(str(refused.value).split("at most ")[-1].split()[0]))
+    assert prepared.gpu_launcher("cuda", advised, KEEP, is_stored=True)
+
+
 def test_refuses_a_gpu_whose_memory_holds_no_block(prepared, plug):
     plug(StandIn(memory=66_000))
     with pytest.raises(RunError, match=r'E290 the memory of "cuda:0"[\s\S]*the stacks of all threads take .* MB'):
@@ -219,7 +228,7 @@ def test_memory_that_another_program_takes_makes_chunks_smaller_once(prepared, p
 def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, monkeypatch):
     blocks = starts(prepared, 3_000)
     plug(StandIn(lost_at=3))
-    with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
+    with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*if it has a store[\s\S]*device="auto"'):
         prepared.run_many(*blocks, device="cuda")
     assert not choose._opened, "the GPU must be reopened the next time"
     plug(StandIn(lost_at=3))

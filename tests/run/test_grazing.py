@@ -114,7 +114,6 @@ def test_watching_costs_little_where_nothing_comes_near():
 
 @pytest.mark.parametrize(("depth", "count"), [(1e-3, 38), (1e-9, 38), (1e-13, 38), (-1e-13, 0), (-1e-9, 0)])
 def test_a_pendulum_passes_a_line_just_below_its_turn_each_time(depth, count):
-    """A line 1e-13 short of the turning point is crossed in every swing, and a line 1e-13 beyond it never is."""
     graph, angle = Graph("pendulum"), "pendulum.angle"
     bob = Block(
         "pendulum",

@@ -76,8 +76,8 @@ def test_a_branch_is_left_when_it_becomes_unstable(model, off):
 
 @pytest.mark.parametrize("model", [column_run, latch_run])
 @pytest.mark.parametrize("tau", [1e-5, 1e-7, 1e-9])
-def test_the_faster_the_mode_the_less_late(model, tau):
-    """A mode that grows at the rate a t / tau amplifies an imperfection by the factor r after sqrt(2 tau / a ln r)."""
+def test_a_faster_mode_leaves_its_branch_earlier(model, tau):
+    """A mode that grows at the rate a t / tau amplifies an imperfection by the factor r after sqrt(2 tau ln(r) / a)."""
     run, quantity = model(tau, 1e-9, method="rodas5p", rtol=1e-5)
     late = onsets(run, quantity) - ONSET - np.arange(2)
     assert run.ok and len(late) == 2

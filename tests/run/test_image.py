@@ -17,8 +17,8 @@ from tests.inner.run import (
     Workspace,
     image_of,
     image_of_tables,
-    pattern_in_room,
-    provide_rooms,
+    pattern_in_buffer,
+    provide_pattern_buffers,
     stop_unanswered,
 )
 from tests.run.test_together import cradle, start
@@ -88,12 +88,12 @@ def test_preallocated_patterns_equal_those_of_python(seed):
     table["n"], table["entry_count"] = n, entries
     for name in ("rows", "columns"):
         table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
-    provide_rooms(table)
+    provide_pattern_buffers(table)
     for oldest in (1, 2, 0, 1):
         flags = random.integers(0, 2, entries)
         table.arrays["nonzero_flags"][:] = flags
         table["oldest"] = oldest
-        pattern = pattern_in_room(table.view())
+        pattern = pattern_in_buffer(table.view())
         structure, on_diagonal, off_diagonal = structures.structure(flags == 1)
         assert np.array_equal(pattern.nonzero_flags, flags)
         assert np.array_equal(pattern.on_diagonal[: pattern.diagonal_count], on_diagonal)

@@ -1,4 +1,4 @@
-"""Ideal elements that constrain states, together with those that depend on unknowns, agree with closed forms."""
+"""Networks of ideal elements, some of which constrain states, agree with closed forms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Network:
 
 
 def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -> None:
-    """Among 512 modes, only the last diode is in series with the coil, so L di/dt + R i = max(sin t, 0)."""
+    """Nine diodes have 512 modes; only the last is in series with the coil, so L di/dt + R i = max(sin t, 0)."""
     network, load, inductance = Network(), 0.5, 0.8
     network.arm("", "u", Se("source", lambda t: -sin(t), signals="time"))
     network.chain("u", "a", "abc")

@@ -94,10 +94,10 @@ def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
 
 
 BATCH_TEXTS = (
-    event_losses.forget_events,
-    native_measures.forget_measures,
+    event_losses.reset_events,
+    native_measures.reset_measures,
     event_losses.finish_events,
-    native_measures.keep,
+    native_measures.store_measures,
     lost_loops.has_lost_loop,
 )
 
@@ -131,7 +131,7 @@ def batch_table(seed: int) -> FieldTable:
     integrator = table_with(integrators, seed, run, {"p": 1, "m": 1}, {})
     integrator.point("instants", events)
     integrator.point("weights", control)
-    samples = {"samples": 6, "wanted_count": 6, "mode_stride": 1, "balances": 2, "kept_count": 14, "series_count": 1}
+    samples = {"samples": 6, "requested_count": 6, "mode_stride": 1, "balances": 2, "kept_count": 14, "series_count": 1}
     counts = {**samples, "output_count": 0, "unknowns": 3, "measured": 0}
     lengths = BatchTable.lengths(**counts, states=2, storages=2, quadratures=1, longest_loop=0)
     plain = {"rows": 18, "modes": 6, "kept": 14, "starts": 14, "series": 6, "loop_near": 3}
@@ -139,7 +139,7 @@ def batch_table(seed: int) -> FieldTable:
         "rules": [rule for rule in range(1, 8) for _ in range(2)],
         "sources": [native_measures.ROW, native_measures.MODE] * 7,
         "places": [0, 0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 2, 2, 0],
-        "meant": [1, 0, 0, 1],
+        "counted": [1, 0, 0, 1],
         "tops": [2] * 14,
         "jumps": [0] * 6,
         "series_sources": [native_measures.ROW],
@@ -147,7 +147,7 @@ def batch_table(seed: int) -> FieldTable:
         "storage_balances": [0, 1],
         "power_balances": [1],
         "event_counts": [0],
-        "wanted_rows": [0, 1, 2, 3, 4, 5],
+        "requested_rows": [0, 1, 2, 3, 4, 5],
     }
     table = table_with(BatchTable, seed, counts, {**lengths, **plain}, flags)
     table.point("table", integrator)
@@ -155,7 +155,7 @@ def batch_table(seed: int) -> FieldTable:
         table.point(name, first + np.linspace(0.0, 1.0, 6))
     log = events.arrays["log"].reshape(2, 13)
     log[:, :4] = [[0.05, 2.05, 2.05, 1.0], [0.1, 2.1, 2.1, 0.0]]
-    for name, value in (("span", 1.0), ("minus_infinity", -np.inf), ("off", 0.1)):
+    for name, value in (("span", 1.0), ("minus_infinity", -np.inf), ("loop_limit", 0.1)):
         table[name] = value
     return table
 
@@ -184,7 +184,7 @@ def test_measures_and_losses(seed):
 def test_checks_of_the_rank(extreme):
     random, results, code = np.random.default_rng(3), [], batch_code()
     counts = {"n": 3, "count": 5, "samples": 5, "stride": 1, "watched": 1, "beyond": 1, "entry_count": 9}
-    lengths = SampleCheck.lengths(**counts, lanes=2, width=9, behind=9, parameters=0, modes=0, values=0)
+    lengths = SampleCheck.lengths(**counts, lanes=2, width=9, matrix_entries=9, parameters=0, modes=0, values=0)
     rows, columns = np.indices((3, 3)).reshape(2, -1)
     flags = {"rows": rows, "columns": columns, "leftmost": [0, 0, 0], "lowest": [3, 3, 3]}
     call = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3)(code.address("may_lose_rank"))

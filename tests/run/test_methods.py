@@ -59,7 +59,6 @@ def test_methods_of_earlier_versions_have_one_that_takes_their_place():
 
 @pytest.mark.parametrize("method", OFFERED)
 def test_every_method_follows_an_oscillator(method: str) -> None:
-    """For x = cos t, all methods come within ten times the requested tolerance."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     result = simulate(graph, 3.0, method=OFFERED[method], rtol=1e-7, progress=False)

@@ -1,5 +1,4 @@
-"""The first zero is found of a guard that is a polynomial along a step, or a smooth function of one, with zeros close to each
-other."""
+"""The first of several close zeros is found, if the guard is a polynomial along a step or a smooth function of one."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def clock(monkeypatch):
 def test_chunk_sizes_follow_run_times_and_cancellation(clock):
     told, called_off = workers.RunDuration(), threading.Event()
     seconds = workers.MAX_CALL_SECONDS / 100.5
-    assert taken(workers.WorkQueue(997, 8, told, called_off).pieces(), seconds, clock) == [
+    assert taken(workers.WorkQueue(997, 8, told, called_off).remaining_chunks(), seconds, clock) == [
         8,
         100,
         100,
@@ -100,7 +100,7 @@ def test_chunk_sizes_follow_run_times_and_cancellation(clock):
         100,
         89,
     ]
-    pieces = workers.WorkQueue(1000, 8, told, called_off).pieces()
+    pieces = workers.WorkQueue(1000, 8, told, called_off).remaining_chunks()
     assert next(pieces) == slice(0, 100)
     called_off.set()
     assert list(pieces) == []
@@ -108,17 +108,17 @@ def test_chunk_sizes_follow_run_times_and_cancellation(clock):
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
-    assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.share(2) == 1
-    assert taken(short.pieces(), 1e-5, clock) == [144]
+    assert taken(short.first_chunks(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.share(2) == 1
+    assert taken(short.remaining_chunks(), 1e-5, clock) == [144]
     long = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
-    assert taken(long.first(), 1e-2, clock) == [1, 1] and long.share(3) == 3
-    counts = taken(long.pieces(), 1e-2, clock)
+    assert taken(long.first_chunks(), 1e-2, clock) == [1, 1] and long.share(3) == 3
+    counts = taken(long.remaining_chunks(), 1e-2, clock)
     assert counts[0] == 30 and counts == sorted(counts, reverse=True) and counts[-1] == 1 and sum(counts) == 398
     slow = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
-    assert taken(slow.first(), 1.0, clock) == [1] and taken(slow.pieces(), 1.0, clock) == [1] * 399
+    assert taken(slow.first_chunks(), 1.0, clock) == [1] and taken(slow.remaining_chunks(), 1.0, clock) == [1] * 399
     many = workers.WorkQueue(100_000, 32, workers.RunDuration(), threading.Event())
-    assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.share(64) == 64
-    assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.MIN_CALL_SECONDS / 1e-5 - 1.0, (
+    assert taken(many.first_chunks(), 1e-5, clock)[-1] == 128 and many.share(64) == 64
+    assert min(taken(many.remaining_chunks(), 1e-5, clock)[:-1]) >= workers.MIN_CALL_SECONDS / 1e-5 - 1.0, (
         "Python's overhead is small compared with a call"
     )
 

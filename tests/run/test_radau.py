@@ -143,7 +143,7 @@ def test_stiff_contact_opens_and_closes():
     np.testing.assert_allclose(ours.x[-1], theirs.x[-1], rtol=1e-7)
 
 
-def test_ticks_are_carried_out_inside():
+def test_a_state_follows_a_value_that_ticks_change():
     """Between ticks, x' = -1000 (x - u) has the solution u + (x0 - u) exp(-1000 t), with x = x0 and t = 0 at the last tick."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]

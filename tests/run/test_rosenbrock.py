@@ -252,7 +252,7 @@ def test_free_top_keeps_energy_and_momentum():
 # -- events, clocks, many runs
 
 
-def test_ball_bounces_where_it_must():
+def test_bounces_have_the_times_of_free_fall():
     """After a rebound at speed v_k, the next impact follows after 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
@@ -290,8 +290,8 @@ def test_diode_that_switches_in_a_stiff_circuit():
     assert ours.statistics.steps < 0.2 * theirs.statistics.steps and ours.statistics.events_in_python == 0
 
 
-def test_ticks_are_carried_out_inside():
-    """Between ticks, x' = -1000 (x - u) has the solution u + (x - u) exp(-1000 t)."""
+def test_a_state_follows_a_value_that_ticks_change():
+    """Between ticks, x' = -1000 (x - u) has the solution u + (x0 - u) exp(-1000 t), with x = x0 and t = 0 at the last tick."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
     )

@@ -135,7 +135,7 @@ def bridge(phase=0.0, snubbers=True):
 
 
 def test_a_bridge_of_six_pulses_starts_empty_where_all_its_diodes_are_at_zero():
-    """The voltage agrees with the implicit Euler method with enumerated modes and steps of 0.25 us (error 0.03 V)."""
+    """The reference is the implicit Euler method with enumerated modes and steps of 0.25 us (error 0.03 V)."""
     run = compile_model(bridge()).simulate(0.005, progress=False, samples=[0.0, 0.005])
     assert run.ok, run.failure
     assert run["C.effort"][-1] == pytest.approx(231.1432, abs=0.1)
@@ -164,7 +164,7 @@ def belt(scale=None, signals=(), **options):
 
 @pytest.mark.parametrize("initial", ["stick", "forward", "backward"])
 def test_the_start_mode_of_friction_follows_the_motion(initial):
-    """A start in the wrong direction would stop the block with an impulse."""
+    """The mode of the wrong direction would stop the block with an impulse."""
     run = belt(initial=initial).simulate(0.2, initial={"m.p": 0.3}, progress=False)
     (event,) = run.events
     assert run["friction.mode"][0] == 2.0 and event.lost == pytest.approx(0.0, abs=1e-15)

@@ -148,10 +148,10 @@ def test_a_nonfinite_value_at_one_sample_is_detected(stride):
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
     run = [write["s"], write["c"]]
-    write.call("present_run", run)
+    write.call("load_run", run)
     for first in range(stride):
-        write.call("see_samples", [*run, write["samples"], integer(first)])
-    write.return_value(write.call("any_spoilt", run, "i64"))
+        write.call("mark_nonfinite_samples", [*run, write["samples"], integer(first)])
+    write.return_value(write.call("any_nonfinite", run, "i64"))
     library = compile_procedures([*sample_check.procedures(lanes), write])
     times = np.linspace(0.0, 1.0, 11)
     kernels = made.in_lanes(lanes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -56,7 +57,7 @@ def turned(rate, t):
 
 @pytest.mark.parametrize("rate", [3.0, 3e-4, 3e3])
 def test_a_crank_with_an_equal_rod_turns_through_dead_centres(rate):
-    """The crank stays on its branch to 1e-6 through ten dead centres."""
+    """The crank stays on its branch to 1e-6 through nine dead centres."""
     t_end = 30.0 / rate
     result = crank(rate).simulate(t_end, samples=t_end / 300, singular="keep", progress=False)
     assert result.ok and len(result.t) == 301 and result.t[-1] == t_end
@@ -111,3 +112,12 @@ def test_batches_and_kept_names():
         crank().simulate(3.0, singular="keep", keep=["bars.q"], progress=False)
     with pytest.raises(RunError, match="E304"):
         crank().simulate(3.0, singular="pass", progress=False)
+
+
+def test_the_cost_of_a_run_is_the_cost_of_all_its_parts():
+    whole = crank().simulate(3.0, singular="keep", progress=False).statistics
+    assert whole.wall_time > whole.integration_time > 0.0
+    first = replace(whole, wall_time=1.0, rounding=replace(whole.rounding, steps=2, rtol=1e-9, states=("a", "b")))
+    total = first + replace(whole, wall_time=2.0, rounding=replace(whole.rounding, steps=3, rtol=1e-8, states=("b", "c")))
+    assert (total.steps, total.wall_time, total.local_rtol) == (2 * whole.steps, 3.0, whole.local_rtol)
+    assert total.rounding == replace(whole.rounding, steps=5, rtol=1e-8, states=("a", "b", "c"))

@@ -258,7 +258,7 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
 
 
 def test_a_body_that_a_symmetry_keeps_level_is_not_slowed_by_rounding():
-    """Equal forces at four rotors lift a level body; its tilt and the couplings of its height to it are rounding errors."""
+    """Equal forces at four rotors lift a level body; the tilt, and the coupling of the height to it, are rounding errors."""
     graph, mass = Graph("quadrotor"), 0.8
     body = rigid_body("body", mass=mass, inertia=(6e-3, 6e-3, 1e-2), gravity=(0, 0, -9.81))
     for k, place in enumerate(((0.2, 0, 0), (0, 0.2, 0), (-0.2, 0, 0), (0, -0.2, 0))):

@@ -84,7 +84,7 @@ def test_energy_is_accounted_for(pendulum: Compiled) -> None:
 
 @pytest.mark.parametrize("n", [6, 48])
 def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
-    """For x' = t^(n-1) / (1 + t^n)^2, all coefficients up to order 15, or all but one, are zero at the start."""
+    """For x' = t^(n-1) / (1 + t^n)^2, the first n - 1 coefficients are zero at the start."""
     graph = Graph("late")
     law = ("f", lambda t: t ** (n - 1) / (1.0 + t**n) ** 2, ["t"])
     rate = Block("b", [law], inputs={"t": "time"}, states={"x": 0.0}, rates={"x": "f"})
@@ -106,7 +106,6 @@ def test_the_unit_of_time_does_not_matter() -> None:
 
 
 def test_bounces_are_found_at_their_times() -> None:
-    """A body falls from 1 m and keeps 0.8 of its speed at each bounce."""
     fall = np.sqrt(2.0 / 9.81)
     times = fall + 2.0 * fall * np.cumsum([0.0, *0.8 ** np.arange(1.0, 5.0)])
     run = compile_model(ball()).simulate(float(times[-1]) + 0.05, method="taylor", rtol=1e-10, progress=False)

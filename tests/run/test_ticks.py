@@ -59,15 +59,18 @@ def test_period_and_offset_are_run_time_parameters():
     assert run["m.p"] == pytest.approx([1.0, 1.0, 1.0 - 0.2, (1.0 - 0.2) ** 9], abs=1e-12)
     with pytest.raises(RunError, match="E330"):
         compiled.simulate(1.0, parameters={"control.period": -0.1})
-    with pytest.raises(RunError, match="E330"):
+    with pytest.raises(RunError, match="E330") as refused:
         compiled.simulate(1.0, parameters={"control.period": 1e-12})
+    assert "max_steps" not in str(refused.value)
+    with pytest.raises(RunError, match=r"E330[\s\S]*try: a larger max_steps"):
+        compiled.simulate(1.0, parameters={"control.period": 0.1}, max_steps=5)
     late = compiled.simulate(1.0, parameters={"control.offset": 2.0})
     assert late.statistics.ticks == 0 and late["m.p"][-1] == 1.0
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clocks_whose_periods_do_not_divide(options):
-    """Counters tick at 0.1 s, 0.07 s and 0.1 s, and the last one reads the first after the first has ticked."""
+    """Two counters and a hold tick every 0.1 s, 0.07 s and 0.1 s; the hold reads the first counter after its tick."""
     graph = pushed(
         signals.sampled("control", lambda n: n + 1.0, period=0.1),
         signals.sampled("other", lambda n: n + 1.0, period=0.07, offset=0.03),

@@ -16,7 +16,7 @@ LINKS = 12
 
 
 def chain(**options):
-    """Return masses and springs, kicked at one end, in which displacements of far masses grow like t^24 from zero."""
+    """Return masses and springs, kicked at one end, in which displacements of far masses grow like t^23 from zero."""
 
     def rates(t, x, p, m):
         q, v = [*x[:LINKS], 0.0], x[LINKS:]
@@ -131,7 +131,7 @@ CURVES = {
 
 
 @pytest.mark.parametrize("curve", CURVES)
-def test_loops_do_not_know_units(curve):
+def test_loops_do_not_depend_on_units(curve):
     """A capacitor and a resistor have curves u f(x / u) without an explicit inverse, with u from femto to tera."""
     output, energy = CURVES[curve]
 

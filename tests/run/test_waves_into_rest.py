@@ -28,7 +28,6 @@ def test_regions_ahead_of_a_wave_cost_few_steps(method, most):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_close_to_the_wave_keeps_its_digits(method):
-    """All angles above 1e-6 of the largest agree for both methods."""
     settings = {"rtol": 1e-11, "method": "dop853"}, {"rtol": 1e-8, "method": method}
     fine, run = (simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 0.1, **each) for each in settings)
     reached = np.abs(fine.x[-1]) > 1e-6 * np.abs(fine.x[-1]).max()

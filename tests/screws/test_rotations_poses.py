@@ -1,4 +1,4 @@
-"""Group axioms, duality and round trips of so(3), SO(3), se(3), SE(3) and quaternions."""
+"""so(3), SO(3), se(3), SE(3) and quaternions satisfy group axioms, duality and round trips."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_crossed_edges_meet_in_a_point():
 
 
 def test_coincident_centres_and_axes_that_cut_each_other_have_directions():
-    """All directions are equivalent, so the search returns any unit vector and the full depth."""
+    """Several directions are equivalent, so the search returns one of them and the full depth."""
     same = [np.eye(3)] * 2
     for a, b, depth in (
         (Ball(0.3), Ball(0.2), -0.5),
@@ -237,7 +237,6 @@ def test_a_hull_on_the_floor_needs_no_coal():
 
 @needs_coal
 def test_boxes_against_coal():
-    """The signed distance of boxes agrees with Coal's to 1e-5 where they are apart, and to 5.5e-4 where they overlap slightly."""
     import coal
 
     rng = np.random.default_rng(7)
@@ -280,6 +279,7 @@ def test_pairs_of_bodies_are_filtered():
     assert pairs(fixed=(0, 1)) == {(0, 2), (0, 3), (1, 2), (2, 3)}
     assert pairs(exclude=[(2, 1)]) == {(0, 1), (0, 2), (0, 3), (2, 3)}
     assert pairs(only=[(1, 2)]) == {(1, 2)}
+    assert pairs(only=[(1, 2), (1, 9)], exclude=[(0, 9)], fixed=[9]) == {(1, 2)}  # body 9 has no shape
 
 
 def test_bodies_may_have_reaches_of_their_own():

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names."""
+"""Misspelt names lead to suggestions of similar names."""
 
 from __future__ import annotations
 

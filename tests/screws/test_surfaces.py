@@ -300,13 +300,14 @@ def test_refusals(case):
     with pytest.raises(GeometryError) as error, np.errstate(all="ignore"):
         REFUSED[case]()
     assert error.value.code == case[:4], str(error.value)
-    assert error.value.message and error.value.cure
+    assert error.value.message and error.value.cure and ", ," not in error.value.cure
+    assert ("exchange u and v" in error.value.cure) == (case in ("G104 patch", "G104 periodic"))
 
 
 @pytest.mark.parametrize("radius", [0.9, 0.999, 1.001, 1.01, 1.1, 2.0])
 @pytest.mark.parametrize("angle", [0.0, 0.1, 0.2618, 2.0])
 def test_the_nearest_point_decides_on_which_side_the_material_is(radius, angle):
-    """A tube has its material outside the wall, a rod inside."""
+    """The material of a tube lies outside its wall, that of a rod inside."""
     spot = (radius * np.cos(angle), radius * np.sin(angle), 0.3)
 
     def tube(sign):

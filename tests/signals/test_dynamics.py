@@ -105,7 +105,7 @@ def test_pid_starts_from_its_initial_output() -> None:
 
 
 def test_back_calculation_keeps_a_limited_pid_from_winding_up() -> None:
-    """With x' = u and |u| <= 1, x is controlled from 0 to 10; without back-calculation, x overshoots by 40 %."""
+    """With x' = u and |u| <= 1, x is controlled from 0 to 10; without back-calculation, x overshoots by 77 %."""
     kp, ki, tracking = 1.0, 0.4, 2.0
     loop = (signals.step("r", -1.0, after=10.0), signals.summation("e", {"r.y": 1, "x.y": -1}), signals.integrator("x", "u.y"))
     model = compiled(*loop, signals.pid("u", "e.y", kp, ki, limits=(-1.0, 1.0), tracking_time=tracking))

@@ -31,7 +31,7 @@ def test_a_chirp_sweeps_from_one_frequency_to_the_other():
 
 
 def test_a_relay_switches_at_both_levels():
-    """For sin(2 pi t), the relay switches up at t1 with sin = 1/2, and down at 1/2 + t2 with sin = -1/4."""
+    """For sin(2 pi t), the relay switches up where the sine rises through 1/2, and down where it falls through -1/4."""
     relay = signals.hysteresis("h", "u.y", -0.25, 0.5, low=-1.0, high=2.0)
     run = run_of(signals.sine("u", omega=TURN), relay, signals.integrator("i", "h.y"), until=2.0)
     up, down = np.arcsin(0.5) / TURN, 0.5 + np.arcsin(0.25) / TURN
@@ -115,7 +115,6 @@ def test_a_quantiser_falls_and_jumps_over_levels():
 
 
 def test_a_rate_limiter_ramps_up_and_down_to_its_input():
-    """The output falls from 0 towards -0.2, rises from tick 3 on by 0.1 per tick, and falls from tick 30 on by 0.05 per tick."""
     limiter = signals.sampled_rate_limiter("l", "u.y", -1.0, 2.0, period=0.05)
     tick = np.arange(70)
     run = run_of(signals.pulse("u", 0.14, 1.35, before=-0.2), limiter, until=3.5, samples=(tick + 0.5) * 0.05)
@@ -161,7 +160,6 @@ def test_one_seed_gives_the_same_bits_and_another_seed_others():
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 def test_noise_has_its_mean_and_deviation_and_no_memory(distribution):
-    """The moments agree within four standard errors."""
     count = 20_000
     z = (noise_of(count, seed=3, distribution=distribution) - 1.0) / 2.0
     error = 4.0 / np.sqrt(count)

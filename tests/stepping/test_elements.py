@@ -1,4 +1,4 @@
-"""Elements in a time step, and their results."""
+"""Elements in time steps agree with closed forms and with `simulate`."""
 
 from __future__ import annotations
 

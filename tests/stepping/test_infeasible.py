@@ -122,7 +122,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 
 def test_nonconvergent_friction_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No known graph always fails to converge, so the limit is one program."""
+    """No known graph always fails to converge, so the limit is lowered to one program."""
     monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")

@@ -71,7 +71,6 @@ def test_damped_steps_tend_to_those_without_inertia() -> None:
 
 
 def test_steps_with_inertia_tend_to_finer_ones() -> None:
-    """Halving the step size roughly halves the difference."""
     law = Rigid(MU)
     made, off = stepper(pulled(1.0, law), inertia="full"), []
     fine = made.simulate(T_END, step=1.25e-4)["ball.pose"][-1, 4]

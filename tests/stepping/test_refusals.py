@@ -91,6 +91,7 @@ SETTINGS: list[tuple[str, Callable[[], object]]] = [
     ("E502", lambda: stepper(warm(), inertia="full")),
     ("E503", lambda: planar_contact("floor", friction=-0.3)),
     ("E503", lambda: planar_contact("floor", gap=math.nan)),
+    ("E503", lambda: planar_body("box", mass=0.0)),
     ("E150", lambda: planar_body("block", mass=1.0, place=(0.0, 1.0, 0.5))),
 ]
 

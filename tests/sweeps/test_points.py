@@ -126,7 +126,7 @@ WRONG = [
     ("E360", {"spring.stiffness": [1.0]}, 10, "there is no distribution"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, 0, r"runs cannot be 0\n.*\n.*a whole number from 1"),
     ("E361", {"spring.stifness": [1.0]}, None, 'did you mean "spring.stiffness"'),
-    ("E361", {3: [1.0]}, None, 'no parameter, state or automaton "3"'),
+    ("E361", {3: [1.0]}, None, "3 is not the name of one parameter, state or automaton"),
     ("E361", {"spring.stiffness": [1.0, np.nan]}, None, "must be finite; value 1 is nan"),
     ("E361", {"spring.stiffness": ["a"]}, None, "one number in N/m, or a list of them"),
     ("E361", {"spring.stiffness": [1.0, None]}, None, r"cannot be None \(value 1\): it needs one number in N/m"),

@@ -80,7 +80,7 @@ def test_terms_of_parameters_stay_in_an_exponential_of_their_own() -> None:
     assert s.exp((p[1] + p[0] * L(x[0])) / p[0]).index == (s.maximum(x[0], LEAST) * s.exp(p[1] / p[0])).index
 
 
-def test_nothing_and_almost_nothing() -> None:
+def test_zero_and_products_outside_the_range_of_floats() -> None:
     """At zero, and where products leave the range of floats, the results equal the exponential of the sum."""
     tape = Tape()
     x = tape.inputs("x", 3)

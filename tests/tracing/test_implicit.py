@@ -118,7 +118,7 @@ def test_a_loop_of_vectors_whose_shape_only_the_formulas_know() -> None:
 
 
 def cubic_loop() -> Graph:
-    """Return an effort source in series with e = f + f^3 and a leaking capacitor, for which f + f^3 + R f = u - q."""
+    """Return an effort source in series with e = f + f^3, a resistor and a capacitor, for which f + f^3 + R f = u - q."""
     loop = J1("loop")
     graph = Graph("cubic").connect(Se("u", 2.0), loop).connect(loop, R("a", effort=lambda f: f + f * f * f))
     return graph.connect(loop, R("b", 1.0)).connect(loop, C("c", capacitance=1.0))
@@ -137,7 +137,7 @@ def test_a_nonlinear_loop_is_solved_for_every_routine() -> None:
 
 
 def test_a_nonlinear_loop_along_a_run() -> None:
-    """The flow stays on its curve; the charge follows the closed form t(f)."""
+    """Flow and charge stay on their curve, and the flow follows the closed form t(f)."""
     result = compile_model(cubic_loop()).simulate(4.0, progress=False)
     assert result.ok
     f, q = result["loop.flow"], result["c.q"]

@@ -39,7 +39,6 @@ def series(*parts: Element, inward: bool = True) -> Graph:
 
 
 def diode(saturation: float = 1.0, thermal: float = 1.0) -> Element:
-    """Return a diode, f = f0 (exp(e / e0) - 1)."""
     values = {"saturation": saturation, "thermal": thermal}
     return R("r", flow=lambda e, i, u: i * (exp(e / u) - 1.0), parameters=values)
 
@@ -145,7 +144,6 @@ def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
 
 
 def test_two_relations_that_both_give_the_flow() -> None:
-    """The relations are exp(e) - 1 and 2 (3 - e)."""
     graph = series(Se("u", -3.0), diode(), R("line", flow=lambda e: 2.0 * e))
     model = compile_model(graph, backend="numpy")
     env = model.evaluate()
@@ -154,7 +152,7 @@ def test_two_relations_that_both_give_the_flow() -> None:
     assert 2.0 * (3.0 - e) == pytest.approx(f, rel=1e-12)
 
 
-def test_behind_a_lever() -> None:
+def test_a_diode_behind_a_lever() -> None:
     """The lever has the ratio 2, so e1 = 2 ln(1 + 2 f)."""
     graph, lever, a = Graph("lever"), TF("lever", 2.0), J1("a")
     graph.connect(Sf("drive", 1.5), a).connect(a, lever).connect(lever, diode())

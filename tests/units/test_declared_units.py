@@ -219,7 +219,6 @@ def test_parameters_of_formulas_are_converted_to_si() -> None:
 
 
 def test_ranges_are_those_of_the_converted_number() -> None:
-    """A stick limit of 600 mN is above a limit of 0.5 N, but one of 400 mN is refused."""
     sliding = J1("v", domain="translation")
     graph = Graph("g").connect(sliding, I("m", mass=1.0))
     assert graph.connect(sliding, Friction("f", P(0.5, "N"), stick_limit=P(600.0, "mN"))).freeze()

@@ -202,8 +202,7 @@ def test_units_of_entries(unit: str, shape: tuple[int, ...], entries: list[str] 
     assert (None if found is None else [*found.flat]) == entries
 
 
-def test_a_temperature_alone_may_be_a_difference() -> None:
-    """Offsets apply where a temperature is expected, but not to differences in compound units."""
+def test_offsets_apply_to_temperatures_but_not_to_differences() -> None:
     assert conversion("degC", "K")(0.0) == 273.15 and conversion("W/degC", "W/K") is None
     assert isinstance(conversion("degC", ""), Mismatch) and conversion("K", "") is None
 

@@ -1,6 +1,6 @@
 """Error weights of states, independent of units: w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i.
 
-`size` is the largest |x_i| so far; `floor` is a fraction of the natural scale, or the user's `atol`; `noise` is the measured
+`size` is the largest |x_i| so far; `floor` is a fraction of the natural scale, or `atol` / `rtol`; `noise` is the measured
 rounding of the rates times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error
 does not count.
 """
@@ -79,7 +79,8 @@ class Weights:
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
         """Return True if all energy that a state has had is rounding error, or zero.
 
-        A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
+        A state without energy of its own, such as a free angle, is at rest if states with energy drive it and all of them
+        are.
         """
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
@@ -158,8 +159,8 @@ class Weights:
         return np.where(np.isfinite(change), change, 0.0)
 
     def _driven_noise(self, at: tuple[float, np.ndarray, np.ndarray], noise: np.ndarray, h: float, relative: float) -> np.ndarray:
-        """Return the noise (n,) that states get from their drivers within the longest step, where neither the state nor the
-        driver is at rest."""
+        """Return the noise (n,) that states get from their drivers within the longest step, if the state or the driver is at
+        rest."""
         couplings, longest = self._bound.jacobian_couplings(*at), max(h, self._longest)
         rows, columns = couplings.structure.rows, couplings.structure.columns
         products = couplings.values * noise[columns]

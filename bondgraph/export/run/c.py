@@ -131,7 +131,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         space = workspace_of(prepared, choice)
         course = space.run(p, x, m, prepared.requested_times[0])
     if space.handler is not None and _has_consulted_python(space.handler):
-        name = program.transitions[int(space.handler.table["wanted"])].name
+        name = program.transitions[int(space.handler.table["requested_transition"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
     if course.status != Status.STOP and not (space.handler is not None and _is_terminal(space.handler, course.status)):

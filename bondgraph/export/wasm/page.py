@@ -21,6 +21,7 @@ from bondgraph.export.run.c import run_content
 from bondgraph.export.run.source import RunContent
 from bondgraph.export.wasm.instance import instance_of, packed_text, page_json, page_part, script
 from bondgraph.export.wasm.module import is_available
+from bondgraph.model.arguments import names_of
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import FLAT
 from bondgraph.run.program.names import Slot
@@ -131,7 +132,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
         plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
         show = plain[:DEFAULT_PANELS]
     panels: list[Panel] = [
-        [(word, layout[word])] if isinstance(word, str) else [(each, layout[each]) for each in word] for word in show
+        [(each, layout[each]) for each in names_of(words, "show")] for words in ([show] if isinstance(show, str) else show)
     ]
     for panel in panels:
         names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -134,11 +134,11 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "ports": ((dict, type(None)), "a mapping of names to elements, or to their ports"),
     "exports": ((dict, type(None)), "a mapping of names to signals"),
 }
-"""Key of a graph -> type and description of the value."""
+"""Type and description of the value of each key of a graph."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
-    """Add the bonds of a chain "a -> b -> c"; return the problems with its names, except names in `failed`, which were reported
+    """Add the bonds of a chain "a -> b -> c"; return its problems, except those with names in `failed`, which were reported
     before."""
     ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):
@@ -148,7 +148,7 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
     unknown = [end for end, node in zip(ends, nodes, strict=True) if node is None]
     if unknown:
         return [
-            document.problem("E635", path, f'a bond joins "{end[:60]}", {_fault(graph, end)}', *_similar(graph, end))
+            document.problem("E635", path, f'a bond joins "{end[:60]}", {_fault(graph, end)}', *_similar(graph, end, failed))
             for end in unknown
             if end not in failed and end.rpartition(".")[0] not in failed
         ]
@@ -184,9 +184,10 @@ def _fault(graph: Graph, end: str) -> str:
     return f'but "{owner}" has no port "{port[:60]}"' if owner in graph.parts else "which is not an element"
 
 
-def _similar(graph: Graph, end: str) -> tuple[str, ...]:
-    near = similar_names(end, list(graph.parts), most=3)
+def _similar(graph: Graph, end: str, failed: Collection[str] = ()) -> tuple[str, ...]:
+    names = [*graph.parts, *failed]
+    near = similar_names(end, names, most=3)
     owner = end.rpartition(".")[0]
     if owner in graph.parts:
         return (f"one of its ports: {', '.join(_ports(graph.parts[owner]))}",)  # type: ignore[arg-type]
-    return (" or ".join(near) if near else f"one of {', '.join(list(graph.parts)[:12])}",)
+    return (" or ".join(near) if near else f"one of {', '.join(names[:12])}",)

@@ -94,8 +94,8 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s; a state without a rate
-    of its own takes the rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
-    couplings are far from balanced, for which `fastest_by_cycles` exists."""
+    of its own takes the fastest rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
+    couplings stay far from balanced, so that `fastest_by_cycles` is needed."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -106,8 +106,6 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its
-    fastest driver."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]

@@ -15,7 +15,7 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 DECAYED = 1e-2
-"""Fraction of a state's largest size so far, below which the state has decayed."""
+"""A state has decayed if its recent size is below this fraction of its largest size so far."""
 
 
 def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> bool:

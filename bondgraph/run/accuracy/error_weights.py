@@ -2,10 +2,10 @@
 
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
-`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is suspected, is the measured rounding error of
-the rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
-ignored. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
+`size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets, unless `decayed_states` lowers it;
+`floor` is a fraction of the natural scale (`natural_scales`), or the user's `atol` / rtol; `noise`, zero until noise is
+suspected, is the measured rounding error of the rates (`rounding_noise`) times the factor by which a step accumulates it. If
+nothing drives x_i, w_i is `MIN_ERROR`. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: at first, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """RETRIES_BEFORE_TEST rejections of one step lead to a measurement of noise before a noise test is due; this number doubles after
-each such measurement. DECISIVE is the factor on the tolerance in it, because the noise must explain the rejections."""
+each such measurement. Such a measurement uses DECISIVE times the tolerance, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Minimum noise gain for which the noise of drivers is included: steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
-"""Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
+"""Largest change of a state that is not at rest, by the noise of its drivers over the longest step, relative to its size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 """Noise matters above the fraction SIGNIFICANT of the tolerance; the noise of a power is rounding error below the fraction
 POWER_ROUNDING of the largest power."""
@@ -59,7 +59,7 @@ step."""
 
 def procedures() -> list[Procedure]:
     functions = (
-        *(weights_begin, weights_refresh, weights_see, weights_test_noise, weights_decay, weights_reset),
+        *(weights_begin, weights_refresh, weights_raise_sizes, weights_test_noise, weights_decay, weights_reset),
         *(weights_follow_decay, follow_decay, runs_away, rates_of_decayed),
         *(callback_refresh, callback_test_noise, callback_decay, callback_follow_decay),
         *(fastest, fastest_by_cycles, propagate, couplings, local_scales, rounding, at_rest),
@@ -72,8 +72,7 @@ def machine_code() -> Library:
     return compile_written(procedures, passes=1)
 
 
-def weights_see(w: Control, x: Reals) -> None:
-    """Raise the running sizes of the states to the sizes of x."""
+def weights_raise_sizes(w: Control, x: Reals) -> None:
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -83,8 +82,8 @@ def weights_see(w: Control, x: Reals) -> None:
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
     """Begin a segment, with new natural scales if its modes are new or a state has neither a size nor a scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
-    weights_see(w, x)
-    is_known = remember(w, m)
+    weights_raise_sizes(w, x)
+    is_known = has_begun_modes(w, m)
     for i in range(n):
         if larger(size[i], scale[i]) == 0.0:
             is_known = False
@@ -103,11 +102,10 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
     # Energy below the rounding errors of the states is not a measure of errors.
     if energy + work > blur:
         w.energy = larger(w.energy, energy + work)
-    measure_powers(w)
+    set_power_floors(w)
 
 
-def remember(w: Control, m: Reals) -> bool:
-    """Return True if the run has already begun a segment in these modes; otherwise record the modes."""
+def has_begun_modes(w: Control, m: Reals) -> bool:
     count, seen = w.modes, w.seen
     for k in range(w.seen_count):
         is_same = True
@@ -146,10 +144,10 @@ def weights_refresh(w: Control, t: float, x: Reals, m: Reals) -> None:
             total += change
     w.spread = total * SCALE_PART
     w.idle = larger(w.idle, idle_energy(w, t, x, m) * SCALE_PART)
-    measure_powers(w)
+    set_power_floors(w)
 
 
-def measure_powers(w: Control) -> None:
+def set_power_floors(w: Control) -> None:
     floor = w.floor[w.n :]
     for i in range(w.quadratures):
         floor[i] = larger(larger(w.energy, w.spread), w.idle)
@@ -164,8 +162,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the energy of a storage per square of a displacement of a state at x, from second differences; 0 if none is visible.
-    The displacement grows until one is, because small ones are lost in the rounding errors of other energies."""
+    """Return the largest energy of a storage per squared displacement of a state from x, by second differences; 0 if no energy is
+    visible. The displacement grows until one is, because small energies are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -259,8 +257,8 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
             noise[i] = noise[i] + driven[i]
     if w.quadratures > 0:
         add_noise_of_powers(w, t, x, m, noise, larger(h, w.longest * USUAL_STEP))
-    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding error, unless the energy scale
-    # is.
+    # Near a singular point, such as the logarithm of zero, a power may scatter by more than rounding errors: noise counts only if
+    # it is small, or exceeds the energy scale.
     is_significant = False
     for i in range(width):
         if not (i < n or noise[i] < largest * POWER_ROUNDING or h * noise[i] >= floor[i]):
@@ -289,7 +287,8 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add the noise of a state's drivers, where it is significant over the longest step, to the noise of the state."""
+    """Add the noise of a state's drivers to the noise of the state, where it is significant over the longest step and the state
+    or the driver is at rest, or smaller than its noise over the run so far."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False
@@ -358,8 +357,6 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Lower the sizes of decayed states to their `recent` sizes where the error allowances are too coarse, and update the
-    floors."""
     if follow_decay(w, t, x, m, recent):
         weights_refresh(w, t, x, m)
 

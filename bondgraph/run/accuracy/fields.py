@@ -17,7 +17,7 @@ SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
-"""Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
+"""Progress of natural scales that are computed ahead: only the fastest rates, or also the scales propagated along couplings."""
 
 
 class SparsityPattern(Table):
@@ -50,7 +50,7 @@ class Callbacks(Table):
 
 StepRows = Annotated[Ints, CodeFirst(FIELDS)]
 Patterns = Annotated[list[Any], Array(SparsityPattern), Length(lambda c: PATTERNS)]
-Rooms = Annotated[list[Any], Array(SparsityPattern)]
+PatternBuffers = Annotated[list[Any], Array(SparsityPattern)]
 PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
@@ -79,7 +79,7 @@ class Control(Table):
     interpret: Routine
     p: Reals
     window: Reals
-    # As in `table.ErrorWeights`; nominal, absolute: the user's hints and absolute tolerances.
+    # As in `table.ErrorWeights`; nominal, absolute: the user's hints, and absolute tolerances divided by rtol.
     size: Reals
     floor: Reals
     noise: Reals
@@ -99,20 +99,20 @@ class Control(Table):
     square_modes: Reals
     ladder: Reals
     directions: Reals
-    # Kept sparsity patterns, and the current pattern; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and
-    # modes of the current couplings. guesses: 1 for the guess for a loop unknown, on which the rates only seem to depend. For a
-    # run without Python (`pattern_rooms`): buffers for patterns, graph to be searched. Rows and columns of the entries of the
-    # Jacobian.
+    # Kept sparsity patterns, and the current pattern; look_up_pattern: function that looks up a pattern by `nonzero_flags`.
+    # coupled_at: time, states and modes of the current couplings. guesses: 1 for the guess for a loop unknown, on which the rates
+    # only seem to depend. For a run without Python (`pattern_buffers`): buffers for patterns, graph to be searched. Rows and
+    # columns of the entries of the Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
-    meet: PatternLookup
+    look_up_pattern: PatternLookup
     nonzero_flags: Flags
     nonzeros: PerEntry
     diagonal: PerState
     values: PerEntry
     coupled_at: Point
     guesses: PerState
-    rooms: Rooms
+    pattern_buffers: PatternBuffers
     graph: CouplingGraph
     entry_rows: Ints
     entry_columns: Ints

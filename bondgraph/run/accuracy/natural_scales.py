@@ -50,7 +50,8 @@ def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
-    """Look ahead once for states without a scale; return False if every state has one, or if further rounds change nothing."""
+    """Evaluate the missing scales `ahead` longest steps after t; return False if no scale is missing, or if further rounds change
+    nothing."""
     n, scales, later, moved, is_missing = w.n, w.scales, w.later, w.moved, False
     for i in range(n):
         moved[i] = x[i] + scales[i] * DISPLACEMENT
@@ -59,17 +60,16 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
     if not is_missing:
         return False
     propagated_scales(w, t + ahead * w.longest, moved, m, scales)
-    goes_on = not w.autonomous
+    is_open = not w.autonomous
     for i in range(n):
         if not scales[i] > 0.0:
             if later[i] != scales[i]:
-                goes_on = True
+                is_open = True
             scales[i] = later[i]
-    return goes_on
+    return is_open
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Store the propagated scales at (t, x) in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -268,7 +268,6 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
-    """Return True if the couplings were last evaluated at this time, state and modes; otherwise record this point."""
     n, modes, kept, is_same = w.n, w.modes, w.coupled_at, w.coupled
     states, kept_modes = kept[1:], kept[n + 1 :]
     if time != kept[0]:
@@ -291,7 +290,6 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros among the kept patterns, or replace the oldest by the pattern from `meet`."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True
@@ -305,7 +303,7 @@ def find_pattern(w: Control) -> None:
     slot = w.oldest
     w.oldest = 0 if slot + 1 == PATTERNS else slot + 1
     w.pattern_count = min(w.pattern_count + 1, PATTERNS)
-    new = w.meet(w)
+    new = w.look_up_pattern(w)
     w.patterns[slot] = new
     w.pattern = new
 

@@ -1,7 +1,7 @@
 """Rounding noise of rates and powers, measured by differences between almost equal states.
 
-At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their
-rounding errors. Third and fourth differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma
+At states on a line, spaced by about 2^-45 of their size, exact rates differ from a parabola by far less than their
+rounding errors. Third and fourth differences remove the parabola; independent errors of size sigma leave sqrt(20) sigma
 and sqrt(70) sigma (binomial weights). The result includes rounding errors inside the formulas, and rounding errors of their
 arguments. Numbers much larger than the states round more coarsely, which shows only at larger distances; there, fourth
 differences far smaller than the third show that values are smooth. Points are evaluated one by one or in SIMD lanes.
@@ -77,7 +77,6 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Fill `points` for all spans, several points at once in SIMD lanes."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -125,7 +124,6 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise from third and fourth differences of the points of one span, and store it in `third` and `fourth`."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

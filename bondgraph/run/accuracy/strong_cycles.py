@@ -67,7 +67,6 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s, or infinity if any coupling is NaN."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])
@@ -116,7 +115,6 @@ def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
 
 
 def join(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float, start: int) -> None:
-    """Join the clusters along a cycle of drivers, and make its couplings equally fast."""
     total, length, at = 1.0, 0, start
     while length == 0 or at != start:
         k = g.driver[at]

@@ -14,8 +14,8 @@ from bondgraph.emit.kernel import LaneKernels, address_of, aligned_zeros
 from bondgraph.run.accuracy import error_weights
 from bondgraph.run.accuracy.error_weights import ACCUMULATED_NOISE, NOISE_TEST_INTERVALS, TRIAL_FACTORS
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
-from bondgraph.run.accuracy.pattern_rooms import machine_code as code_of_rooms
-from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
+from bondgraph.run.accuracy.pattern_buffers import machine_code as code_of_buffers
+from bondgraph.run.accuracy.pattern_buffers import pattern_in_buffer, provide_pattern_buffers
 from bondgraph.run.accuracy.rounding_noise import directions
 from bondgraph.run.accuracy.strong_cycles import StrongCycles
 from bondgraph.run.bound import Bound
@@ -40,6 +40,10 @@ class Rounding:
     rtol: float = 0.0
     states: tuple[str, ...] = ()
 
+    def __add__(self, other: Rounding) -> Rounding:
+        states = dict.fromkeys([*self.states, *other.states])
+        return Rounding(self.steps + other.steps, max(self.rtol, other.rtol), tuple(states))
+
 
 _NO_ROUNDING = Rounding()
 
@@ -50,7 +54,7 @@ class ErrorWeights:
     Parameters
     ----------
     longest : longest step, s.
-    absolute : (n,) the user's floors in the states' units, None to use natural scales.
+    absolute : the user's absolute tolerances (n,) in the states' units, None to use natural scales.
 
     Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`, a
     `fields.Control`, is the first argument of the procedures in `error_weights`, whose `addresses` are by name.
@@ -103,7 +107,7 @@ class ErrorWeights:
         for name in ("rows", "columns"):
             table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)
-        table.point("meet", self._lookup.address)
+        table.point("look_up_pattern", self._lookup.address)
         self.addresses = {
             name: library.address(f"weights_{name}")
             for name in ("reset", "begin", "refresh", "test_noise", "decay", "follow_decay")
@@ -152,7 +156,6 @@ class ErrorWeights:
 
     @property
     def state_sizes(self) -> np.ndarray:
-        """Largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def raise_sizes(self, x: np.ndarray) -> None:
@@ -232,15 +235,10 @@ def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
 
 def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
     """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as from `fastest_rates`."""
-    reached = np.array(scales, dtype=float)
-    _balancing("propagate", couplings, speed, reached, np.empty(len(scales) + len(couplings.values)))
+    reached, values = np.array(scales, dtype=float), _contiguous(couplings.values)
+    arrays = values, speed, reached, np.empty(len(scales) + len(values))
+    _procedure("propagate", 5)(couplings.structure.table.address, *map(address_of, arrays))
     return reached
-
-
-def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    values = _contiguous(couplings.values)
-    places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
-    _procedure(name, len(places))(*places)
 
 
 def _procedure(name: str, count: int) -> Callable[..., None]:
@@ -259,7 +257,7 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` in Python until
-    a run has met more patterns than it keeps, after which machine code builds them (`pattern_rooms`)."""
+    a run has met more patterns than it keeps, after which machine code builds them (`pattern_buffers`)."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 
@@ -282,9 +280,9 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
     def looked_up() -> int:
         slot = (int(table["oldest"]) - 1) % PATTERNS
         if patterns[slot] is not None:
-            for room in provide_rooms(table):
-                room["structure_key"] = room.address  # concurrent runs must not share patterns
-            table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
+            for buffer in provide_pattern_buffers(table):
+                buffer["structure_key"] = buffer.address  # concurrent runs must not share patterns
+            table.point("look_up_pattern", code_of_buffers().address(pattern_in_buffer.__name__))
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 

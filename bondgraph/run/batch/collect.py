@@ -34,8 +34,6 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate memory for these numbers of runs, states with integrated powers (`width`), modes and samples; kept quantities
-        have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))
@@ -74,8 +72,8 @@ def _rows(argument: Any) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class EndedRun:
-    """Result of a run up to its last valid sample, and the actual end of the run: time t since the start, s; states x (n,); modes
-    m (modes,); integrated powers q (powers,). `sound` is True if the run is certainly valid."""
+    """Result of a run, and the actual end of the run: time t since the start, s; states x (n,); modes m (modes,); integrated
+    powers q (powers,). `sound` is True if the run is certainly valid."""
 
     result: Result
     t: float
@@ -88,21 +86,21 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows x, p and m of all runs; `ended` computes a single run from its rows and returns the result and the end
-    of the run; `wanted` are the `PreparedProgram.requested_times`.
+    `blocks` are the rows x, p and m of all runs; `checked_run_and_end` computes a single run from its rows;
+    `requested` are the `PreparedProgram.requested_times`.
     """
 
     def __init__(
         self,
         program: Program,
         settings: Settings,
-        wanted: tuple[np.ndarray, np.ndarray],
-        ended: Callable[..., tuple[Result, EndedRun]],
+        requested: tuple[np.ndarray, np.ndarray],
+        checked_run_and_end: Callable[..., tuple[Result, EndedRun]],
         blocks: tuple[np.ndarray, np.ndarray, np.ndarray],
         kept: Sequence[KeptOfRun],
     ):
-        self._settings, self._ended, self._blocks, self._kept = settings, ended, blocks, kept
-        runs, samples, n = max(map(len, blocks)), len(wanted[0]), program.states
+        self._settings, self._run_with_end, self._blocks, self._kept = settings, checked_run_and_end, blocks, kept
+        runs, samples, n = max(map(len, blocks)), len(requested[0]), program.states
         quadratures = 0 if program.powers is None else int(program.powers.n_out)
         sizes = {over_time: sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)}
         self.batch = batch = RunBatch.of(runs, n + quadratures, program.modes, samples, sizes[False], sizes[True])
@@ -123,8 +121,8 @@ class BatchCollector:
         self._by_gpu = name, runs
 
     def unfinished(self) -> list[int]:
-        """Return the indices of the runs that machine code has not finished, with their results reset; convert the end times
-        of all runs to the user's clock."""
+        """Reset the results of the runs that machine code has not finished, and return their indices; convert the end times of
+        all runs to the user's clock."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         unfinished = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:
@@ -145,7 +143,7 @@ class BatchCollector:
     def run_single(self, run: int) -> None:
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
-            result, end = self._ended(*row)
+            result, end = self._run_with_end(*row)
         except ProblemError as refused:
             self._refused[run] = refused
             return

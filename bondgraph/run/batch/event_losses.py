@@ -11,7 +11,7 @@ from bondgraph.run.batch.native_measures import measure_event
 from bondgraph.run.events.log import SCALARS
 
 
-def forget_events(r: BatchTable) -> None:
+def reset_events(r: BatchTable) -> None:
     for b in range(r.balances):
         r.lost[b] = 0.0
         r.lost_totals[b] = 0.0
@@ -19,8 +19,7 @@ def forget_events(r: BatchTable) -> None:
 
 
 @inline
-def know_losses(r: BatchTable, time: float) -> None:
-    """Set the energy lost before each sample up to `time` to the current total."""
+def fill_losses(r: BatchTable, time: float) -> None:
     balances = r.balances
     while r.lost_rows < r.samples and not r.times[r.lost_rows] > time:
         lost = r.lost[balances * r.lost_rows :]
@@ -38,7 +37,7 @@ def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -
         r.closing[b] = r.closing[b] + sign * r.energies[i]
 
 
-def note_events(r: BatchTable) -> None:
+def process_events(r: BatchTable) -> None:
     """Process the rows of the log, and empty the log. A sample at the exact time of an event shows the values before the event,
     except at the start (`results.energy_account`)."""
     events, closing = r.table.instants, r.closing
@@ -47,7 +46,7 @@ def note_events(r: BatchTable) -> None:
         row = events.log[events.row_width * k :]
         since, clock = row[SCALARS.index("since")], row[SCALARS.index("clock")]
         measure_event(r, r.present, row)
-        know_losses(r, since)
+        fill_losses(r, since)
         x = row[len(SCALARS) :]
         m = x[n * 2 :]
         for b in range(r.balances):
@@ -71,10 +70,10 @@ def note_events(r: BatchTable) -> None:
 def finish_events(r: BatchTable, run: int) -> None:
     events = r.table.instants
     if events is not None:
-        note_events(r)
+        process_events(r)
         for k in range(events.held_rows + 1, r.samples):
             m = modes_at(r, k)
             for i in range(r.table.mode_count):
                 m[i] = r.table.m[i]
-    know_losses(r, math.inf)
+    fill_losses(r, math.inf)
     r.event_counts[run] = r.event_count

@@ -48,17 +48,17 @@ class BatchTable(Table):
     rate_counts: Ints
     event_counts: Ints
     # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept value, in kept (runs,
-    # kept_count); meant: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
+    # kept_count); counted: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
     # totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
-    # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs, wanted_count,
-    # series_count).
+    # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs,
+    # requested_count, series_count).
     outputs: Kernel
     out: Annotated[Reals, Length(lambda r: r.output_count)]
     rules: Ints
     sources: Ints
     places: Ints
     starts: Reals
-    meant: Ints
+    counted: Ints
     kept: Reals
     before: PerKept
     totals: PerKept
@@ -71,7 +71,7 @@ class BatchTable(Table):
     series: Reals
     # Energies: signs of powers; lost: energy that each of the `balances` has lost at events before each sample, J, with the first
     # `lost_rows` rows set; lost_totals: the losses so far; storage_balances, power_balances: balance of each storage and power.
-    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy scale; closing, play: residual
+    # For each balance, energy_at_start; worst, play_most: largest residual and energy scale; closing, play: residual
     # and energy scale at a sample.
     signs: Reals
     energies: Annotated[Reals, Length(lambda r: r.storages)]
@@ -81,24 +81,24 @@ class BatchTable(Table):
     lost_totals: PerBalance
     storage_balances: Ints
     power_balances: Ints
-    begun: PerBalance
+    energy_at_start: PerBalance
     worst: PerBalance
     play_most: PerBalance
     closing: PerBalance
     play: PerBalance
     # loop_steps: as in `program.NewtonLoop`; loop_near: size below which each of the `unknowns` counts as zero, loop by loop;
-    # loop_sizes, loop_further: largest value and largest remaining step over the samples; a step above `off` is too large.
+    # loop_sizes, loop_further: largest value and largest remaining step over the samples; a step above `loop_limit` is too large.
     loop_steps: Ints
     loop_near: Reals
     loop_sizes: PerUnknown
     loop_further: PerUnknown
     loop_out: Annotated[Reals, Length(lambda r: 2 * r.longest_loop)]
     x_solved: Annotated[Reals, Length(lambda r: r.states)]
-    # wanted: 1 for each sample that the user requested, 0 for samples that are only checks; wanted_rows (wanted_count,): indices
-    # of requested samples. look: 0 for single runs whose constraints are not checked.
-    wanted: Ints
-    wanted_rows: Ints
-    look: SampleCheck
+    # requested: 1 for each sample that the user requested, 0 for a sample that is only checked; requested_rows: indices of the
+    # requested samples. sample_check: 0 for single runs whose constraints are not checked.
+    requested: Ints
+    requested_rows: Ints
+    sample_check: SampleCheck
 
     # present: number of the current run; under_way: 1 once it has begun; measured: samples measured so far; nodes: nodes of the
     # trapezoidal rule so far, the last at node_time; gap: first sample that the last event may precede.
@@ -109,7 +109,7 @@ class BatchTable(Table):
     m_stride: int
     mode_stride: int
     samples: int
-    wanted_count: int
+    requested_count: int
     kept_count: int
     series_count: int
     output_count: int
@@ -124,7 +124,7 @@ class BatchTable(Table):
     gap: int
     limit: float
     span: float
-    off: float
+    loop_limit: float
     event_time: float
     node_time: float
     minus_infinity: float

@@ -20,8 +20,8 @@ from bondgraph.emit.kernel import Kernel, address_of
 from bondgraph.emit.kernel_language.language import Array, Code, Table, is_table, rows_of_code, types_of
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.accuracy import error_weights, pattern_rooms
-from bondgraph.run.accuracy.pattern_rooms import pattern_in_room, provide_rooms
+from bondgraph.run.accuracy import error_weights, pattern_buffers
+from bondgraph.run.accuracy.pattern_buffers import pattern_in_buffer, provide_pattern_buffers
 from bondgraph.run.batch.workspace import Workspace
 from bondgraph.run.events.questions import stop_unanswered
 from bondgraph.run.program import Program
@@ -35,7 +35,7 @@ CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
 _BEGINNINGS = {
     "w_": ("weights_",),
     "i_": ("step_", "interpret"),
-    "r_": (pattern_in_room.__name__,),
+    "r_": (pattern_in_buffer.__name__,),
     "q_": (stop_unanswered.__name__,),
 }
 """Prefix of each library, and the prefixes of the names by which an image calls its procedures."""
@@ -72,8 +72,8 @@ class Image:
         """Return the nonzero ranges of the block with their first words; ranges at most `gap` zeros apart are joined."""
         filled = np.flatnonzero(self.words)
         cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
-        stretches = np.split(filled, cuts) if len(filled) else []
-        return [(int(part[0]), self.words[part[0] : part[-1] + 1]) for part in stretches]
+        ranges = np.split(filled, cuts) if len(filled) else []
+        return [(int(part[0]), self.words[part[0] : part[-1] + 1]) for part in ranges]
 
 
 def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batch: FieldTable | None = None) -> Image:
@@ -85,7 +85,7 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
     weights, tables = space.weights, {"integrator": space.table, "weights": space.weights.table}
     space.bound.p[:] = p
     space.schedules.follow_parameters(p)
-    provide_rooms(weights.table)
+    provide_pattern_buffers(weights.table)
     names = {address: name for name, address in interpreter.machine_code().addresses.items()}
     if space.handler is not None:
         space.handler.ready()
@@ -97,13 +97,13 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
     if "jacobian" in space.table.kind.layout() and program.jacobian is not None:
         kernels.append(program.jacobian)
     names |= {kernel.address or 0: kernel.name for kernel in kernels}
-    names[int(weights.table["meet"])] = pattern_in_room.__name__
+    names[int(weights.table["look_up_pattern"])] = pattern_in_buffer.__name__
     if batch is not None:
         tables["batch"] = batch
         names |= {int(batch[name]): name for name in CALLED_BY_BATCHES}
         names |= {int(batch["outputs"]): CHOSEN}
-        if batch["look"]:
-            names[int(table_at(int(batch["look"]))["kernel"])] = "closing_matrix"
+        if batch["sample_check"]:
+            names[int(table_at(int(batch["sample_check"]))["kernel"])] = "closing_matrix"
     return image_of_tables(tables, {"p": space.bound.p, "x": x, "m": m}, names)
 
 
@@ -220,7 +220,7 @@ def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
     return {
         "s_": solver(method),
         "w_": error_weights.procedures(),
-        "r_": pattern_rooms.procedures(),
+        "r_": pattern_buffers.procedures(),
         "q_": translate([stop_unanswered], [stop_unanswered.__name__]),
     }
 

@@ -6,7 +6,7 @@ from bondgraph.emit.kernel_language.language import Reals, larger
 from bondgraph.run.batch.fields import BatchTable
 
 
-def see_loops(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
+def record_loop_steps(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
     """Record, at a sample, the size of each unknown after the Newton steps of an evaluation, and the remaining step."""
     loops, x, out = r.table.instants, r.x_solved, r.loop_out
     if loops is None:
@@ -35,6 +35,6 @@ def see_loops(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
 def has_lost_loop(r: BatchTable) -> bool:
     sizes, further, near = r.loop_sizes, r.loop_further, r.loop_near
     for i in range(r.unknowns):
-        if further[i] > r.off * larger(sizes[i], near[i]):
+        if further[i] > r.loop_limit * larger(sizes[i], near[i]):
             return True
     return False

@@ -1,7 +1,7 @@
 """Measures of a run in machine code, bitwise equal to the measures of `run.measures`.
 
 Samples and events are measured in order of time: `measure_event` measures the samples before an event, then both sides of the
-event, and `keep` the remaining samples after the end of the run.
+event, and `store_measures` the remaining samples after the end of the run.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ ROW, OUTPUT, MODE, EVENT = range(4)
 _SAMPLE, _BEFORE, _AFTER = range(3)
 
 
-def forget_measures(r: BatchTable) -> None:
+def reset_measures(r: BatchTable) -> None:
     r.measured, r.nodes, r.gap, r.event_time = 0, 0, 0, -1.0
     for j in range(r.kept_count):
         r.totals[j] = r.starts[j]
         r.tops[j] = 0
     for j in range(r.kept_count * 3):
         r.best[j] = r.minus_infinity
-    for k in range(r.wanted_count):
+    for k in range(r.requested_count):
         r.jumps[k] = 0
 
 
@@ -43,7 +43,6 @@ def evaluate_outputs(r: BatchTable, date: float, row: Reals, m: Reals) -> None:
 
 
 def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, side: int, is_node: bool) -> None:
-    """Measure the values at a sample or at one side of an event; `is_node` makes this point a node of the trapezoidal rule."""
     best, totals, before = r.best[side * r.kept_count :], r.totals, r.before
     follows = is_node and r.nodes > 0
     evaluate_outputs(r, date, row, m)
@@ -78,9 +77,9 @@ def measure_until(r: BatchTable, run: int, since: float) -> None:
     """Measure the samples of a run before the time `since`, counted from the start. A sample at the time of an event is not a
     node of the trapezoidal rule; the two sides of the event are."""
     width, count = r.table.width, r.series_count
-    while r.measured < r.wanted_count:
+    while r.measured < r.requested_count:
         k = r.measured
-        i = r.wanted_rows[k]
+        i = r.requested_rows[k]
         time, row = r.times[i], r.rows[i * width :]
         if not time < since:
             return
@@ -88,7 +87,7 @@ def measure_until(r: BatchTable, run: int, since: float) -> None:
         measure_at(r, time, r.dates[i], row, m, _SAMPLE, time > r.event_time)
         for j in range(count):
             value = value_of(r, row, m, r.series_sources[j], r.series_places[j])
-            r.series[(run * r.wanted_count + k) * count + j] = value
+            r.series[(run * r.requested_count + k) * count + j] = value
         r.measured = k + 1
 
 
@@ -98,14 +97,14 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
     events = r.table.instants
     since, time, transition = row[SCALARS.index("since")], row[SCALARS.index("time")], row[SCALARS.index("transition")]
     measure_until(r, run, since)
-    is_node = since <= r.times[r.wanted_rows[r.wanted_count - 1]]
+    is_node = since <= r.times[r.requested_rows[r.requested_count - 1]]
     x = row[len(SCALARS) :]
     m = x[events.n * 2 :]
     measure_at(r, since, time, x, m, _BEFORE, is_node)
     measure_at(r, since, time, x[events.n :], m[events.modes :], _AFTER, is_node)
     r.event_time = since
-    while r.gap < r.wanted_count:
-        if r.dates[r.wanted_rows[r.gap]] >= time:
+    while r.gap < r.requested_count:
+        if r.dates[r.requested_rows[r.gap]] >= time:
             r.jumps[r.gap] = 1
             break
         r.gap += 1
@@ -114,7 +113,7 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
         rule = r.rules[j]
         if rule >= MachineRule.FIRST_TIME:
             for i in range(events.transitions):
-                if float(i) == transition and r.meant[r.places[j] + i] == 1:
+                if float(i) == transition and r.counted[r.places[j] + i] == 1:
                     if rule == MachineRule.EVENTS:
                         totals[j] = totals[j] + 1.0
                     if rule == MachineRule.FIRST_TIME and not totals[j] <= time:
@@ -123,7 +122,7 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
 
 def extreme(r: BatchTable, j: int) -> float:
     """Return the largest or smallest value of kept value j over the run, as `result.extreme` finds it."""
-    samples, best, sign, top = r.wanted_count, r.best, sign_of(r.rules[j]), r.tops[j]
+    samples, best, sign, top = r.requested_count, r.best, sign_of(r.rules[j]), r.tops[j]
     value = best[j]
     first = top - 2 if top >= 2 else 0
     last = top + 2 if top + 2 < samples else samples - 1
@@ -132,9 +131,9 @@ def extreme(r: BatchTable, j: int) -> float:
         if r.jumps[k] == 1:
             is_refined = False
     if is_refined:
-        at, v, summit = r.window, r.window[WINDOW:], r.dates[r.wanted_rows[top]]
+        at, v, summit = r.window, r.window[WINDOW:], r.dates[r.requested_rows[top]]
         for k in range(first, last + 1):
-            i = r.wanted_rows[k]
+            i = r.requested_rows[k]
             row, m = r.rows[i * r.table.width :], modes_at(r, i)
             evaluate_outputs(r, r.dates[i], row, m)
             at[k - first] = r.dates[i] - summit
@@ -159,11 +158,11 @@ def extreme(r: BatchTable, j: int) -> float:
     return sign * value
 
 
-def keep(r: BatchTable, run: int) -> None:
+def store_measures(r: BatchTable, run: int) -> None:
     if r.kept_count + r.series_count == 0:
         return
     measure_until(r, run, r.span * 2.0 + 1.0)
-    length = r.times[r.wanted_rows[r.wanted_count - 1]]
+    length = r.times[r.requested_rows[r.requested_count - 1]]
     kept = r.kept[run * r.kept_count :]
     for j in range(r.kept_count):
         rule = r.rules[j]
@@ -172,5 +171,5 @@ def keep(r: BatchTable, run: int) -> None:
             kept[j] = r.totals[j] / length
         if rule == MachineRule.PEAK or rule == MachineRule.LOWEST:
             kept[j] = extreme(r, j)
-    # Other runs in the lanes still have samples to come.
-    forget_measures(r)
+    # In lanes, the next run to end has already begun, so it does not reset the measures itself.
+    reset_measures(r)

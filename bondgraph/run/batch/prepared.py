@@ -86,9 +86,9 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it simultaneously.
 
-    `requested_times` are the sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros for
-    the values of a run (p, x, m), and further sample times for checks of the constraints. `kept` selects the quantities that
-    single runs keep; None keeps all.
+    `requested_times` are the sample times, measured from the start and on the user's clock, (k,) each; `settings` has zeros
+    for the values of a run (p, x, m), and perhaps further sample times for checks of constraints and contacts. `kept` selects the
+    quantities that single runs keep; None keeps all.
     """
 
     program: Program
@@ -98,9 +98,9 @@ class PreparedProgram:
     progress: bool
     strict: bool
     kept: KeptRuns | None = None
-    _spaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
+    _workspaces: deque[Workspace] = field(default_factory=deque, repr=False, compare=False)
     last_gpu_kernel: LatestBuild[Any] = field(default_factory=LatestBuild, repr=False, compare=False)
-    _pace: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
+    _duration: RunDuration = field(default_factory=RunDuration, repr=False, compare=False)
 
     @cached_property
     def in_machine_code(self) -> bool:
@@ -117,13 +117,13 @@ class PreparedProgram:
         return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
 
     @property
-    def _passes(self) -> bool:
+    def _passes_singular_positions(self) -> bool:
         return self.settings.singular == "keep"
 
     @cached_property
     def _requested_indices(self) -> np.ndarray | None:
-        times, wanted = self.settings.times, self.requested_times[0]
-        return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
+        times, requested = self.settings.times, self.requested_times[0]
+        return None if times is requested else np.flatnonzero(np.isin(times, requested))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
         """Return the settings with the values p, x and m of a run. Raises `RunError` E305 for a wrong number of values, and E308,
@@ -136,7 +136,6 @@ class PreparedProgram:
 
     @cached_property
     def _lengths(self) -> tuple[int, int, int]:
-        """Numbers of states, parameters and modes."""
         return self.program.states, self.program.parameters, self.program.modes
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
@@ -144,7 +143,7 @@ class PreparedProgram:
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
         """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
-        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._keeping(self.kept, x0, p, m0)
+        result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._kept_result(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
         rtol, name = self.settings.rtol, self.program.name
@@ -156,13 +155,13 @@ class PreparedProgram:
             kind = UnreliableRunWarning if result.failure is None else RunEndedWarning
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         noise = result.statistics.rounding
-        reached, wanted = f"{noise.rtol:.2g}", f"{rtol:.2g}"
-        if result.failure is None and noise.steps > _NOISY * result.statistics.steps and reached != wanted:
+        reached, chosen = f"{noise.rtol:.2g}", f"{rtol:.2g}"
+        if result.failure is None and noise.steps > _NOISY * result.statistics.steps and reached != chosen:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
             text = (
                 f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
             )
-            text += f" steps were controlled to an rtol of {reached}, not {wanted}"
+            text += f" steps were controlled only to an rtol of up to {reached}, not {chosen}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result
 
@@ -172,10 +171,10 @@ class PreparedProgram:
     def checked_run_and_end(self, x0: Any, p: Any, m0: Any, progress: bool = False) -> tuple[Result, EndedRun]:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, progress) as bar:
-            end = self._made(settings, begin, bar)
+            end = self._single_run(settings, begin, bar)
         if end.sound and self._is_checked_in_machine_code:
             return end.result, end
-        if not self._passes:
+        if not self._passes_singular_positions:
             lost = rank_loss(end.result, settings.t_start, end.t, end.x)
         else:
             part = RunPart(end.result, end.t, end.x, end.m, end.q)
@@ -189,12 +188,12 @@ class PreparedProgram:
         statistics = replace(result.statistics, wall_time=time.perf_counter() - begin)
         return replace(result, warnings=concerns, statistics=statistics), end
 
-    def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
+    def _kept_result(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
 
-    def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
+    def _single_run(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
         end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return end or self._in_python(settings, begin, bar)
 
@@ -211,25 +210,28 @@ class PreparedProgram:
         """Run once in machine code, and continue in Python if machine code stops early; return None if only Python can begin the
         run."""
         with self._workspace() as space:
-            course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
-            if course.status == Status.NOT_STARTED:
+            machine_run = space.run(settings.p, settings.x, settings.m, settings.times, bar)
+            if machine_run.status == Status.NOT_STARTED:
                 return None
-            if course.done:
-                sound = space.is_sound(course, settings.m)
+            if machine_run.done:
+                sound = space.is_sound(machine_run, settings.m)
                 if sound and self._is_checked_in_machine_code and self._requested_indices is not None:
-                    course, settings = course.at(self._requested_indices), self._with_times(settings, self.requested_times)
-                result = space.result(course, settings, begin)
-                if sound or self._is_whole(result):
-                    return EndedRun(result, course.t, course.x, course.m, course.q, sound)
+                    machine_run, settings = (
+                        machine_run.at(self._requested_indices),
+                        self._with_times(settings, self.requested_times),
+                    )
+                result = space.result(machine_run, settings, begin)
+                if sound or self._has_valid_samples(result):
+                    return EndedRun(result, machine_run.t, machine_run.x, machine_run.m, machine_run.q, sound)
             run = Hybrid(space.bound, settings, space.schedules.ticks, bar)
             try:
-                run.resume(self.choice, space.checkpoint(course, settings.p, settings.m))
+                run.resume(self.choice, space.checkpoint(machine_run, settings.p, settings.m))
             finally:
                 space.reconnect_events()
             run.examine()
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
-    def _is_whole(self, result: Result) -> bool:
+    def _has_valid_samples(self, result: Result) -> bool:
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
@@ -243,12 +245,12 @@ class PreparedProgram:
         if lengths != self._lengths:  # lists, or wrong lengths
             checked = self.numbers(x0, p, m0)
             x0, p, m0 = checked.x, checked.p, checked.m
-        if self.in_machine_code and self._compiled and not self._passes:
+        if self.in_machine_code and self._compiled and not self._passes_singular_positions:
             with self._workspace() as space:
-                course = space.run(p, x0, m0, self.requested_times[0])
-            if course.done:
-                at, effort = (course.t, course.x, course.m, course.q), course.effort
-                return RunOutcome(True, *at, course.rows, course.modes, effort.steps, effort.rates, course.events)
+                machine_run = space.run(p, x0, m0, self.requested_times[0])
+            if machine_run.done:
+                at, effort = (machine_run.t, machine_run.x, machine_run.m, machine_run.q), machine_run.effort
+                return RunOutcome(True, *at, machine_run.rows, machine_run.modes, effort.steps, effort.rates, machine_run.events)
         result, end = self.checked_run_and_end(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
@@ -288,7 +290,7 @@ class PreparedProgram:
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
             the check and its cost, and does not report these runs.
         lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as a vector holds, if
-            the batch has `MANY` runs and the model allows it.
+            the batch has at least `MANY` runs and the model and the method allow it.
         gpu : launcher of runs on a GPU; the CPU by default. The CPU repeats runs whose validity a GPU cannot check.
 
         Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
@@ -299,7 +301,7 @@ class PreparedProgram:
         threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `GPULauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
-        pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
+        pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._duration)
         runner = BatchRunner(
             self.program, self.settings, self.choice, self.requested_times, self.checked_run_and_end, self._workspace
         )
@@ -314,7 +316,7 @@ class PreparedProgram:
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
         try:
-            space = self._spaces.pop()
+            space = self._workspaces.pop()
         except IndexError:
             from bondgraph.run.batch.workspace import Workspace
 
@@ -322,7 +324,7 @@ class PreparedProgram:
         try:
             yield space
         finally:
-            self._spaces.append(space)
+            self._workspaces.append(space)
 
 
 def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings: Unpack[RunSettings]) -> PreparedProgram:
@@ -330,12 +332,12 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     run."""
     checks.check_names(settings, SETTINGS)
     all_settings: RunSettings = {**DEFAULTS, **settings}
-    checked, wanted = checked_settings(program, t_end, all_settings)
+    checked, requested = checked_settings(program, t_end, all_settings)
     choice = choose(program, checked)
-    keeping = kept_runs(program, choice, wanted, kept)
+    keeping = kept_runs(program, choice, requested, kept)
     if keeping is not None and checked.singular == "keep":
         why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" excludes keep= and sink=', (why,), cures=cures))
     progress, strict = (checks.flag(what, all_settings[what]) for what in ("progress", "strict"))
-    return PreparedProgram(program, checked, choice, wanted, progress, strict, keeping)
+    return PreparedProgram(program, checked, choice, requested, progress, strict, keeping)

@@ -34,7 +34,6 @@ class KeptOfRun:
 
     @property
     def over_time(self) -> bool:
-        """True if the measure is kept at all samples (a series)."""
         return self.measure.kind.over_time
 
     @property
@@ -91,8 +90,8 @@ class BatchResult:
     t, x, m, integrals : values at the end of each run: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers
         (runs, powers), J.
     steps, rejected, rates, events : counts (runs,).
-    kept : requested quantities by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
-        ended early.
+    kept : requested quantities by name, (runs, *shape), or (runs, samples, *shape) for series; NaN for a run that ended early,
+        in a series only after its end.
     failures, warnings : by run number, the reason for an early end, and the reasons why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in the input values of the run.

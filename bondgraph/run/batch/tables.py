@@ -27,16 +27,16 @@ def table_of(
     bound: Bound,
     settings: Settings,
     samples: tuple[np.ndarray, np.ndarray],
-    wanted: np.ndarray,
+    requested: np.ndarray,
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
     """Return the table of a batch without rows and modes at the samples; `samples` are the sample times from the start and on
-    the user's clock, `wanted` the requested times among them."""
+    the user's clock, `requested` the requested times among them."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
-    (rules, sources, indices, starts), meant = _numbers_of(program, kept)
+    (rules, sources, indices, starts), counted = _numbers_of(program, kept)
     series = [(item.source, index) for item in kept if item.over_time for index in item.indices]
     of_storages, of_powers = program.balances.island_of(storages, bound.quadratures)
     balances = max(len(program.balances.islands), 1)
@@ -44,16 +44,16 @@ def table_of(
         "rules": rules,
         "sources": sources,
         "places": indices,
-        "meant": meant,
+        "counted": counted,
         "tops": [0] * len(rules),
-        "jumps": [0] * len(wanted),
+        "jumps": [0] * len(requested),
         "series_sources": [source for source, _ in series],
         "series_places": [index for _, index in series],
         "loop_steps": [loop.steps for loop in loops],
         "storage_balances": of_storages,
         "power_balances": of_powers,
-        "wanted": np.isin(times, wanted),
-        "wanted_rows": np.flatnonzero(np.isin(times, wanted)),
+        "requested": np.isin(times, requested),
+        "requested_rows": np.flatnonzero(np.isin(times, requested)),
     }
     for name, values in wholes.items():
         table.point(name, np.array(values, dtype=np.int64))
@@ -66,7 +66,7 @@ def table_of(
     counts = {
         "p_count": program.parameters,
         "samples": len(times),
-        "wanted_count": len(wanted),
+        "requested_count": len(requested),
         "unknowns": unknowns,
         "balances": balances,
     }
@@ -75,7 +75,7 @@ def table_of(
         "span": settings.span,
         "limit": _NEAR * min(RTOL_FACTOR * settings.rtol, MAX_RESIDUAL),
         "minus_infinity": -np.inf,
-        "off": max(RTOL_FACTOR * settings.rtol, NEWTON_ROUNDING),
+        "loop_limit": max(RTOL_FACTOR * settings.rtol, NEWTON_ROUNDING),
     }
     for field, value in {**counts, **limits}.items():
         table[field] = value
@@ -88,18 +88,18 @@ def table_of(
 def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
-    rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
+    rules, sources, indices, starts, counted = list[int](), list[int](), list[int](), list[float](), list[int]()
     for item in kept:
         rule = item.measure.kind.machine
-        if item.over_time or rule is None:
+        if item.over_time:
             continue
         rules += [int(rule)] * item.size
         sources += [item.source] * item.size
         starts += [np.nan if rule == MachineRule.FIRST_TIME else 0.0] * item.size
-        indices += [len(meant)] if item.source == EVENT else item.indices
+        indices += [len(counted)] if item.source == EVENT else item.indices
         if item.source == EVENT:
-            meant += [int(k in item.indices) for k in range(len(program.transitions))]
-    return (rules, sources, indices, starts), meant
+            counted += [int(k in item.indices) for k in range(len(program.transitions))]
+    return (rules, sources, indices, starts), counted
 
 
 def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:

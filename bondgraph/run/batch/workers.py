@@ -51,45 +51,44 @@ class RunDuration:
 class WorkQueue:
     """Work queue of runs: threads take chunks of at least `least` runs until the work is `called_off`."""
 
-    def __init__(self, runs: int, least: int, pace: RunDuration, called_off: threading.Event):
-        self.begun, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
+    def __init__(self, runs: int, least: int, duration: RunDuration, called_off: threading.Event):
+        self.taken, self._runs, self._duration, self._called_off = 0, runs, duration, called_off
         self._target = ChunkTarget(MAX_CALL_SECONDS, MIN_CALL_SECONDS, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def share(self, threads: int) -> int:
         """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
         number."""
-        most = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
-        self._threads = max(1, min(threads, int(most)) if self._pace.each else threads)
+        most = (self._runs - self.taken) * self._duration.each / MIN_THREAD_SECONDS
+        self._threads = max(1, min(threads, int(most)) if self._duration.each else threads)
         return self._threads
 
-    def first(self) -> Iterator[slice]:
+    def first_chunks(self) -> Iterator[slice]:
         """Yield growing slices of runs, starting with one run, until the duration of a run is known; the first run also builds
         objects that later runs reuse."""
         count, enough = 1, MAX_CALL_SECONDS
-        while not self._pace.each and (piece := self._taken(count)):
+        while not self._duration.each and (chunk := self._taken(count)):
             begin = perf_counter()
-            yield piece
+            yield chunk
             seconds = perf_counter() - begin
             if seconds > enough:
-                self._pace.each = seconds / count
+                self._duration.each = seconds / count
             count, enough = (2 * count if enough == MIN_CALL_SECONDS else 1), MIN_CALL_SECONDS
 
-    def pieces(self) -> Iterator[slice]:
-        while piece := self._taken():
+    def remaining_chunks(self) -> Iterator[slice]:
+        while chunk := self._taken():
             begin = perf_counter()
-            yield piece
-            self._pace.each = (perf_counter() - begin) / (piece.stop - piece.start)
+            yield chunk
+            self._duration.each = (perf_counter() - begin) / (chunk.stop - chunk.start)
 
     def _taken(self, count: int | None = None) -> slice | None:
-        """Take the next `count` runs, or as many as a call should hold; return None if no run is left."""
         with self._lock:
-            first = self.begun
+            first = self.taken
             if first >= self._runs or self._called_off.is_set():
                 return None
-            count = count or chunk_size(self._target, self._pace.each, self._runs - first, self._threads)
-            self.begun = min(first + count, self._runs)
-            return slice(first, self.begun)
+            count = count or chunk_size(self._target, self._duration.each, self._runs - first, self._threads)
+            self.taken = min(first + count, self._runs)
+            return slice(first, self.taken)
 
 
 MIN_RUNS_PER_LANE = 4
@@ -103,7 +102,7 @@ class WorkerPool:
 
     threads: int
     lanes: int | None
-    pace: RunDuration
+    duration: RunDuration
 
     @contextmanager
     def map_over_threads(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
@@ -151,8 +150,8 @@ class BatchRunner:
     program: Program
     settings: Settings
     choice: Selection
-    wanted: tuple[np.ndarray, np.ndarray]
-    ended: Callable[..., tuple[Result, EndedRun]]
+    requested: tuple[np.ndarray, np.ndarray]
+    checked_run_and_end: Callable[..., tuple[Result, EndedRun]]
     workspace: Callable[[], AbstractContextManager[Workspace]]
 
     def run(
@@ -165,15 +164,14 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by a `gpu` if one is given, by
-        machine code if `machine`, and otherwise one by one. Runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine` (on the
+        `gpu`, if one is given), and otherwise one by one. Runs that machine code cannot finish are repeated one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
         watched = watch and has_constraints(self.program)
-        collected = BatchCollector(self.program, self.settings, self.wanted, self.ended, (x0, p, m0), kept)
+        collected = BatchCollector(self.program, self.settings, self.requested, self.checked_run_and_end, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.is_machine_code)
-        machine = machine and all(item.measure.kind.machine is not None for item in kept)
         machine = machine and (not watched or screens(self.program)) and not watched_contacts(self.program)
         lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None
         remaining: Sequence[int] = range(runs)
@@ -187,22 +185,21 @@ class BatchRunner:
                     collected.note_gpu(gpu.name, batch.status == Status.STOP)
                     p, x0, m0 = (block if len(block) == 1 else block[left] for block in blocks)
                     part, rows = batch.like(len(left)), (p, x0, m0)
-                queue = WorkQueue(
-                    len(part.status), 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes, pool.pace, called_off
-                )
+                least = 1 if lane_kernels is None else MIN_RUNS_PER_LANE * lane_kernels.lanes
+                queue = WorkQueue(len(part.status), least, pool.duration, called_off)
 
-                def work(pieces: Iterator[slice], work_kernels: LaneKernels | None) -> None:
+                def work(chunks: Iterator[slice], work_kernels: LaneKernels | None) -> None:
                     with self.workspace() as space, cancelling(called_off):
-                        for piece in pieces:
-                            space.many(rows, piece, watched, part, kept, outputs, work_kernels, called_off)
-                            bar.show(queue.begun)
+                        for chunk in chunks:
+                            space.many(rows, chunk, watched, part, kept, outputs, work_kernels, called_off)
+                            bar.show(queue.taken)
 
                 if pool.threads > 1:
-                    work(queue.first(), None)
+                    work(queue.first_chunks(), None)
                 if (workers := queue.share(pool.threads)) == 1:
-                    work(queue.pieces(), lane_kernels)
+                    work(queue.remaining_chunks(), lane_kernels)
                 else:
-                    for _ in each(work, [queue.pieces() for _ in range(workers)], [lane_kernels] * workers):
+                    for _ in each(work, [queue.remaining_chunks() for _ in range(workers)], [lane_kernels] * workers):
                         continue
                 if part is not batch:
                     batch.put(left, part)
@@ -217,8 +214,8 @@ class BatchRunner:
         return collected.result()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes, or None if events, clocks, time breaks or loops require each run to be
-        alone."""
+        """Return the kernels for runs in SIMD lanes; None for too few runs, for a method without lanes, and for a model without
+        kernels in lanes or with events, clocks, time breaks or loops. Raises `RunError` E306 for an invalid number of lanes."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes cannot be {lanes!r}", (f"allowed: {allowed}",)))

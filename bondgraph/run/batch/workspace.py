@@ -59,9 +59,9 @@ class MachineRun:
     status : last status of the integrator, or `Status.NOT_STARTED`.
     t, x, q, m : values at the end of the run.
     rows, modes : values at the samples, (samples, n + quadratures) and (samples, modes).
-    logged : rows of its events, in pieces (k, width).
+    logged : rows of the log, in chunks (k, width).
     labels : labels that the rows refer to.
-    events_in_python : number of events that Python handled or that ended the run.
+    events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     """
 
     status: Status
@@ -134,16 +134,16 @@ class Schedules:
         self._key: bytes | None = None
         self.ticks: ClockSchedule
 
-    def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
+    def runs_by_clocks(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
         """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for p (runs or 1, parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
-        stretches, first = list[tuple[bytes, slice]](), runs.start
-        for key, group in itertools.groupby(self.keys(p[runs])):
-            stop = first + len(list(group))
-            stretches.append((key, slice(first, stop)))
+        groups, first = list[tuple[bytes, slice]](), runs.start
+        for key, equal in itertools.groupby(self.keys(p[runs])):
+            stop = first + len(list(equal))
+            groups.append((key, slice(first, stop)))
             first = stop
-        return stretches
+        return groups
 
     def values(self, p: np.ndarray) -> np.ndarray:
         """Return the values that determine the clocks of each run, (runs, k), for parameters p (runs, parameters)."""
@@ -159,7 +159,6 @@ class Schedules:
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
-        """Switch to the clocks of parameters p (parameters,). Raises `RunError` E330 for a clock that cannot run."""
         self.follow(b"" if self.fixed else self.keys(p[None])[0])
 
     def follow(self, key: bytes) -> None:
@@ -174,18 +173,17 @@ class Schedules:
 
 
 STEPS, LARGE = 4_000, 100
-"""STEPS attempted steps lie between checks for too many steps and updates of the progress bar; above LARGE states there
-are fewer."""
+"""After STEPS attempted steps, or fewer above LARGE states, a run is checked for too many steps and updates the progress bar."""
 
 
 class Workspace:
     """Tables and arrays for runs by one method in machine code, to be used by one thread at a time.
 
-    `wanted` are the `PreparedProgram.requested_times`; `settings` may have further times, for checks of the constraints.
+    `requested` are the `PreparedProgram.requested_times`; `settings` may have further times, for checks of the constraints.
     """
 
-    def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
-        self.settings, self.wanted = settings, wanted
+    def __init__(self, program: Program, settings: Settings, choice: Selection, requested: tuple[np.ndarray, np.ndarray]):
+        self.settings, self.requested = settings, requested
         self.bound = Bound(program, np.zeros(program.parameters), settings.t_start, settings.span)
         self.weights = ErrorWeights(self.bound, settings.rtol, settings.atol, settings.max_step)
         self.handler = event_handler(self.bound, settings)
@@ -216,7 +214,7 @@ class Workspace:
         samples = len(times)
         self.bound.p[:] = p
         self.schedules.follow_parameters(p)
-        rows, pieces = np.empty((samples, self._width)), list[np.ndarray]()
+        rows, chunks = np.empty((samples, self._width)), list[np.ndarray]()
         modes = np.empty((samples, len(m)))
         if handler is not None:
             handler.ready()
@@ -231,12 +229,12 @@ class Workspace:
         while status in (Status.PAUSE, Status.LOG_FULL):
             if status == Status.LOG_FULL:
                 assert handler is not None
-                pieces.append(handler.take_rows())
+                chunks.append(handler.take_rows())
             elif table["pace"] > 0.0 or too_many_steps(int(table["steps"]), settings.max_steps, table["t"] / settings.span):
                 break
             table["tried"] = 0
             if bar is not None:
-                happened = "" if handler is None else f", {plural(sum(map(len, pieces)) + int(handler.table['logged']), 'event')}"
+                happened = "" if handler is None else f", {plural(sum(map(len, chunks)) + int(handler.table['logged']), 'event')}"
                 bar.show(table["t"], f"t = {table['t']:.6g} s{happened}")
             status = self._advanced()
         seconds = time.perf_counter() - start
@@ -245,9 +243,9 @@ class Workspace:
         if handler is None:
             modes[:] = last
         elif status == Status.STOP:
-            pieces.append(handler.end_run(last, modes))
+            chunks.append(handler.end_run(last, modes))
         labels, asked = ((), 0) if handler is None else (handler.labels, int(handler.table["consultations"]))
-        of_events = tuple(pieces), labels, asked
+        of_events = tuple(chunks), labels, asked
         ticks = self.schedules.ticks.count
         return MachineRun(status, float(table["t"]), y[:n], y[n:], last, rows, modes, *of_events, ticks, self.integrator.effort())
 
@@ -261,35 +259,34 @@ class Workspace:
         if self.handler is not None and self.handler.has_failed:
             self.handler.check()
 
-    def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
+    def result(self, machine_run: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
         start time by `time.perf_counter`, s."""
-        rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
+        rounding = self.weights.rounding(machine_run.effort.noisy, self._local, machine_run.t, machine_run.x, machine_run.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
-        return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
+        return machine_run.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
-    def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        """Return a checkpoint of the last run, with parameters p and start modes m."""
-        samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
+    def checkpoint(self, machine_run: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
+        samples = SampleRows.over(machine_run.rows, np.array(machine_run.modes), self.bound.program.states)
         tables = self.integrator, self.weights, self.handler
-        return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
+        return RunCheckpoint(*tables, machine_run.status, samples, machine_run.logged, self.start_energies(p, m))
 
     def reconnect_events(self) -> None:
         """Reconnect the events to this integrator after Python has continued a run, perhaps with another integrator."""
         if self.handler is not None:
             self.handler.use_arrays(self.table.arrays)
 
-    def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
+    def is_sound(self, machine_run: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
         the samples, its loops are solved, its energy account closes well within the limit, and its constraints, if machine code
         can check them (`screens`), keep their rank. Otherwise Python has to check."""
-        if len(course.logged) > 1:
+        if len(machine_run.logged) > 1:
             return False
         table = self._check_table
-        table.point("rows", address_of(course.rows))
+        table.point("rows", address_of(machine_run.rows))
         if self.handler is not None:
-            table.point("modes", address_of(course.modes))
-            self.handler.table["logged"] = len(course.logged[0])
+            table.point("modes", address_of(machine_run.modes))
+            self.handler.table["logged"] = len(machine_run.logged[0])
         return not self._check_run(table.address, address_of(m))
 
     @cached_property
@@ -298,13 +295,13 @@ class Workspace:
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
         if screens(self.bound.program):
-            table.point("look", self._sample_check(True, None, *samples).address)
+            table.point("sample_check", self._sample_check(True, None, *samples).address)
         return table
 
     def _table_of_many(
         self, samples: tuple[np.ndarray, np.ndarray], kept: Sequence[KeptOfRun], outputs: Kernel | None
     ) -> FieldTable:
-        table = table_of(self.bound, self.settings, samples, self.wanted[0], kept, outputs)
+        table = table_of(self.bound, self.settings, samples, self.requested[0], kept, outputs)
         table.point("table", self._place)
         for name, address in zip(("begin", "advance"), self._addresses, strict=True):
             table.point(name, address)
@@ -349,28 +346,30 @@ class Workspace:
         interrupts are handled. Constraints are checked along a run if `watch`; with kernels in `lanes`, several runs advance
         simultaneously.
         """
-        samples = (self.settings.times, self.settings.dates) if watch else self.wanted
+        samples = (self.settings.times, self.settings.dates) if watch else self.requested
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
         if self.handler is not None:
             self.handler.ready()
             self.handler.table.point("all_held", address_of(table.arrays["modes"]))
         self.table["budget"] = self._budget
-        for key, stretch in self.schedules.stretches(p, runs):
-            self.bound.p[:] = p[stretch.start if len(p) > 1 else 0]
+        for key, group in self.schedules.runs_by_clocks(p, runs):
+            self.bound.p[:] = p[group.start if len(p) > 1 else 0]
             try:
                 self.schedules.follow(key)
             except RunError:
-                batch.status[stretch] = Status.NOT_STARTED
+                batch.status[group] = Status.NOT_STARTED
             else:
-                put_runs(table, blocks, stretch, batch)
+                put_runs(table, blocks, group, batch)
                 go_on = self._one_by_one if lanes is None else self._in_lanes(lanes, key, len(samples[0]))
                 while go_on(table.address) and not called_off.is_set():
                     continue
 
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
         """Return the table of runs, without lanes, for a loop on a GPU; constraints are checked if `watch`."""
-        table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
+        table = self._table_for(
+            (self.settings.times, self.settings.dates) if watch else self.requested, watch, kept, outputs, None
+        )
         if self.handler is not None:
             self.handler.table.point("all_held", table.arrays["modes"])
         return table
@@ -391,7 +390,7 @@ class Workspace:
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)
-        table.point("look", self._sample_check(watch, lanes, *samples).address if watch or lanes is not None else 0)
+        table.point("sample_check", self._sample_check(watch, lanes, *samples).address if watch or lanes is not None else 0)
         table.point("rows", np.zeros(count * self._width))
         if self.handler is not None:
             table.point("modes", np.zeros(count * len(self.table.arrays["m"])))
@@ -400,7 +399,7 @@ class Workspace:
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
         others, address = RUNS_PER_LANE * lanes.lanes - 1, ctypes.c_void_p
         while len(self._lane_spaces) < others:
-            self._lane_spaces.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
+            self._lane_spaces.append(Workspace(self.bound.program, self.settings, self._choice, self.requested))
         spaces = [self, *self._lane_spaces[:others]]
         for space in spaces:
             space.weights.use_lanes(lanes)

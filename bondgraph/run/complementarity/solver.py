@@ -210,7 +210,7 @@ def evaluate(s: BoxTable) -> None:
         s.error[s.basic[i]] = s.image[i]
 
 
-def first_turn(s: BoxTable, t: float) -> float:
+def next_mode_change(s: BoxTable, t: float) -> float:
     """Return the largest t at which an unknown must change its mode, or -1; set `chosen` to this unknown and `into` to its new
     mode."""
     best = -1.0
@@ -259,7 +259,7 @@ def begin_path(s: BoxTable) -> None:
             s.path[i] = smaller(-s.row[i] - value, 0.0)
 
 
-def follow(s: BoxTable) -> bool:
+def follow_path(s: BoxTable) -> bool:
     """Follow the path from the modes in `status` to the solution of the regularised problem; return False if none is found."""
     n, t, fresh = s.n, 1.0, s.count < 0
     for i in range(n):
@@ -275,10 +275,10 @@ def follow(s: BoxTable) -> bool:
     if fresh and not invert(s):
         return False
     evaluate(s)
-    if first_turn(s, t) >= 0.0:
+    if next_mode_change(s, t) >= 0.0:
         begin_path(s)
         evaluate(s)
-        t = first_turn(s, t)
+        t = next_mode_change(s, t)
     left = PIVOTS + PIVOTS_EACH * n
     while s.chosen >= 0:
         chosen, left = s.chosen, left - 1
@@ -299,14 +299,14 @@ def follow(s: BoxTable) -> bool:
         if fresh and not invert(s):
             return False
         evaluate(s)
-        t = first_turn(s, t)
+        t = next_mode_change(s, t)
     return True
 
 
 # The problem.
 
 
-def fits(s: BoxTable) -> bool:
+def solves_problem(s: BoxTable) -> bool:
     """Move the centre to the solution of the regularised problem; return True if this solves the problem itself, up to rounding
     errors. Set `fault` to the row that has moved furthest."""
     most, worst, far = 0.0, 0.0, -1.0
@@ -333,9 +333,9 @@ def solve(s: BoxTable) -> int:
             s.count = -1
             for _ in range(PROXIMAL_STEPS):
                 if outcome == BoxOutcome.NO_SOLUTION:
-                    if not follow(s):
+                    if not follow_path(s):
                         outcome = int(BoxOutcome.TOO_MANY_PIVOTS)
-                    elif fits(s):
+                    elif solves_problem(s):
                         outcome = int(BoxOutcome.SOLVED)
     for i in range(n):
         s.y[i] = larger(smaller(s.x[i] * s.scale[i], s.upper[i]), s.lower[i])

@@ -180,7 +180,9 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
     run.run(choice)
     run.examine()
     result = result_of(run, choice, 0.0)
-    result = replace(result, since=since[: len(result.t)], integrals=q + result.integrals, events=result.events.begun(begin))
+    result = replace(
+        result, since=since[: len(result.t)], integrals=q + result.integrals, events=result.events.with_earlier_start(begin)
+    )
     return RunPart(result, begin + run.t, run.x, run.m, q + run.q)
 
 

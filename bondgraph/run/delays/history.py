@@ -1,7 +1,7 @@
 """History of delayed signals: for each step, a polynomial through values of its dense output; look-up at earlier times.
 
-A break at time t recurs at t + T, one derivative higher: steps end at these times, as at breaks of formulas. A step is no longer
-than the shortest delay, so it needs only the history of accepted steps.
+A break at time t recurs at t + T after each delay T, one derivative higher: steps end at these times, as at breaks of formulas.
+A step is no longer than the shortest delay, so it needs only the history of accepted steps.
 
 Source: Bellen and Zennaro 2003, Numerical Methods for Delay Differential Equations, 2.1 and 4.1.
 """
@@ -28,7 +28,7 @@ best dense output, each far from its predecessors (Leja), so that divided differ
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10
-"""Number of delays after which a break is ignored: each delay raises the smoothness by one derivative."""
+"""Number of delays after which a break is ignored, unless `direct`: each delay raises the smoothness by one derivative."""
 
 PerDelay = Annotated[Reals, Length(lambda d: d.count)]
 PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
@@ -69,7 +69,7 @@ class DelayTable(Table):
 
 
 def look_back(d: DelayTable, t: float, y: Reals) -> None:
-    """Write the signals at the times t - T into the states of their delays."""
+    """Write the signals at the times t - T into the states of their delays T."""
     for k in range(d.count):
         time = t - d.spans[k]
         first, last = d.passed[k], (d.ahead[k] if d.ahead[k] < d.filled else d.filled) - 1

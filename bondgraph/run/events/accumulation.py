@@ -9,7 +9,7 @@ from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.questions import has_room, make_ready
 from bondgraph.run.events.state import CHATTERING, HISTORY, ZENO, EventTable
-from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, row_of
+from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, finish_transition, row_of
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
@@ -32,7 +32,6 @@ def ring_index(number: int) -> int:
 
 
 def window_length(ring: Reals, first: int) -> float:
-    """Return the sum of `WINDOW` intervals, starting at the event with number `first`."""
     total, before = 0.0, ring[ring_index(first)]
     for k in range(WINDOW):
         time = ring[ring_index(first + k + 1)]
@@ -91,7 +90,7 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`. List the transitions whose events accumulate in `resting`, `stuck`
+    """Add the events at t, whose transitions are `all_fired`. List the transitions whose events accumulate in `resting`, `stuck`
     transitions first; for the first other transition whose events form a pattern, set `pattern` to this pattern and
     `suspect` to the row of the transition."""
     s.resting_count, s.pattern = 0, 0
@@ -100,19 +99,19 @@ def add_events(s: EventTable, t: float) -> None:
     for k in range(s.stuck_count):
         if s.may_rest[s.stuck[k]] == 1:
             add_resting(s, s.stuck[k])
-    for k in range(s.watched_count):
-        i = s.watched[k]
+    for k in range(s.all_fired_count):
+        i = s.all_fired[k]
         pattern = add_event(s, t, i)
         if pattern != 0:
             if s.may_rest[i] == 1:
                 add_resting(s, i)
             elif s.pattern == 0:
-                s.pattern, s.suspect = pattern, s.watched_rows[k]
+                s.pattern, s.suspect = pattern, s.all_fired_rows[k]
 
 
 def limit_of(s: EventTable, i: int) -> float:
-    """Return the limit of the times of the most recent events of transition i, as a geometric series, or the last time if there
-    is no limit; clear the times."""
+    """Return the limit of the times of the last events of transition i, extrapolated as a geometric series if their intervals
+    shrink, or else the last time (0 without events); clear the times."""
     ring, count = s.times[i * HISTORY :], s.counts[i]
     s.counts[i] = 0
     if count == 0:
@@ -150,18 +149,18 @@ def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool
             reset(formula_time(s, t), s.x_here, s.p, s.m_here, s.x_after)
     s.m_after[slot] = s.rest_modes[i]
     consistent(s, t, s.x_after)
-    go_on(s, row)
+    finish_transition(s, row)
     return True
 
 
-def rests_anew(s: EventTable) -> bool:
+def mark_rested(s: EventTable) -> bool:
     """Mark all transitions in `resting`; return True if one of them had no mark at this instant."""
-    anew = False
+    is_new = False
     for k in range(s.resting_count):
         if s.rested[s.resting[k]] != 1:
-            anew = True
+            is_new = True
             s.rested[s.resting[k]] = 1
-    return anew
+    return is_new
 
 
 def rest(s: EventTable, t: float, row: int) -> int:

@@ -50,7 +50,7 @@ def is_unclear(s: EventTable, index: int) -> bool:
 
 def leaves_zero(s: EventTable, stop: int) -> bool:
     """Return True if the guard of transition `stop` is negative or falls from zero; call after `firing_guards`."""
-    return s.now[stop] < -s.zero[stop] or (s.asked[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
+    return s.now[stop] < -s.zero[stop] or (s.undecided[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
 
 
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:

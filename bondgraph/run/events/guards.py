@@ -24,7 +24,7 @@ from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
 UNTRIED = -1
-"""Value of `bounces` before the reset of a transition has been tried."""
+"""Value of `bounces` before the reset of a transition has been tried (`is_bounce`)."""
 
 NO_TIME = -1.0
 """Value of `time_seen` before the first evaluation of the guards."""
@@ -56,7 +56,7 @@ def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
     s.guards(formula_time(s, t), x, p, s.m_here, out)
 
 
-def instant(s: EventTable, t: float) -> float:
+def shortest_interval(s: EventTable, t: float) -> float:
     """Return the shortest distinguishable time interval, with a margin, s."""
     return 4.0 * PERTURBATION * (abs(s.origin) + abs(t)) + MIN_LOOK_AHEAD * s.span
 
@@ -97,7 +97,6 @@ def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fi
 
 @inline
 def resting_error(s: EventTable, i: int) -> float:
-    """Return the rounding error of a state that has not moved; 0 for other states."""
     return s.drift[i] if s.sizes[i] <= s.drift[i] * RESTING else 0.0
 
 
@@ -154,7 +153,7 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
 
 def may_end(s: EventTable) -> bool:
     for i in range(s.transitions):
-        if s.endless[i] == 0 and is_active(s, i):
+        if s.continues[i] == 0 and is_active(s, i):
             return True
     return False
 
@@ -174,7 +173,7 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
             sizes[i] = larger(s.sizes[i], abs(x[i]))
         noise(s, t, x, sizes, now, PAIRS, plain)
         for i in range(s.transitions):
-            if s.endless[i] == 0:
+            if s.continues[i] == 0:
                 out[i] = plain[i]
     for i in range(s.transitions):
         if is_active(s, i) and out[i] <= CLEAR * abs(now[i]):
@@ -187,7 +186,7 @@ def accumulate(s: EventTable, errors: Reals) -> None:
     largest value at events, because a guard that follows a source vanishes with the source; then multiply by `ACCUMULATED`.
     Errors of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
-        if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
+        if is_active(s, i) and s.continues[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
@@ -224,7 +223,7 @@ def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
     return s.tried_soon[i] - s.tried_now[i]
 
 
-def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
+def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
     """Return True if the reset of transition i reverses the rate of its guard, tried at states around x."""
     n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
     rates_at(s, t, x, s.p, speed)
@@ -257,7 +256,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
     tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
-        s.bounces[i] = int(turns_round(s, t, x, i))
+        s.bounces[i] = int(reverses_guard(s, t, x, i))
     return s.bounces[i] == 1
 
 
@@ -334,10 +333,10 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
                 s.rising[i] = 1
 
 
-def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
-    """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` the guards that grow over the
-    shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard has fallen
-    below zero.
+def mark_growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
+    """Among the `undecided` guards, with values `now` at (t, x) and rates `speed` of the states, mark in `rising` the guards that
+    grow over the shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard
+    has fallen below zero.
 
     A guard that neither moves in the first look-ahead nor has a rounding error is constant here: it can only jump later, at a
     later event.
@@ -345,11 +344,11 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
     count, now, change, least, still, is_open = s.transitions, s.now, s.change, s.least, s.still, s.open
     remaining = 0
     for i in range(count):
-        is_open[i] = s.asked[i]
-        remaining += s.asked[i]
+        is_open[i] = s.undecided[i]
+        remaining += s.undecided[i]
     if remaining == 0:
         return
-    h, longest = larger(MIN_LOOK_AHEAD * s.span, instant(s, t)), MAX_LOOK_AHEAD * s.span
+    h, longest = larger(MIN_LOOK_AHEAD * s.span, shortest_interval(s, t)), MAX_LOOK_AHEAD * s.span
     first, started, measured = True, False, False
     while remaining > 0:
         ahead(s, t, x, s.p, h, speed, s.x_shift, change)
@@ -393,7 +392,7 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
             return
 
 
-def keep_look(s: EventTable, t: float, x: Reals) -> None:
+def record_evaluation(s: EventTable, t: float, x: Reals) -> None:
     s.time_seen = t
     for i in range(s.n):
         s.x_seen[i] = x[i]
@@ -403,7 +402,7 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
         s.guards_seen[i] = s.was[i]
 
 
-def has_looked(s: EventTable, t: float, x: Reals) -> bool:
+def is_evaluated_at(s: EventTable, t: float, x: Reals) -> bool:
     """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the current sizes: then
     `guards_seen` and `zero_seen` are valid here."""
     if t != s.time_seen:
@@ -426,8 +425,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     only reverses does not leave.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
-    firm, asked, bounce, rising, shifted = s.firm, s.asked, s.bounce, s.rising, s.x_shifted
-    shift = instant(s, t)
+    firm, undecided, bounce, rising, shifted = s.firm, s.undecided, s.bounce, s.rising, s.x_shifted
+    shift = shortest_interval(s, t)
     start = t + shift  # later than any jump at this time
     guards_at(s, t, x, s.p, was)
     rates_at(s, start, x, s.p, speed)
@@ -435,7 +434,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         shifted[i] = x[i] + shift * speed[i]
     guards_at(s, start, shifted, s.p, now)
     zero_of(s, start, shifted, now, s.zero_seen)
-    keep_look(s, t, x)
+    record_evaluation(s, t, x)
     unclear = False
     for i in range(count):
         zero[i] = s.zero_seen[i]
@@ -450,11 +449,11 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     near, firms, endings = 0, 0, 0
     for i in range(count):
         in_mode = is_active(s, i)
-        asked[i] = int(in_mode and abs(now[i]) <= zero[i])
+        undecided[i] = int(in_mode and abs(now[i]) <= zero[i])
         firm[i] = int(in_mode and now[i] > zero[i])
         # Guards that end the run if their mode contradicts itself.
         bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])
-        near += asked[i]
+        near += undecided[i]
         firms += firm[i]
         endings += bounce[i]
         rising[i] = 0
@@ -473,8 +472,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
                 if is_active(s, i) and s.last[i] != 1 and soon[i] > zero[i]:
                     firm[i] = 1
     for i in range(count):
-        bounces = (asked[i] == 1 or firm[i] == 1) and is_bounce(s, t, shifted, i)
+        bounces = (undecided[i] == 1 or firm[i] == 1) and is_bounce(s, t, shifted, i)
         bounce[i] = int(bounces)
         rising[i] = int(firm[i] == 1 and not bounces)
-        asked[i] = int(asked[i] == 1 or (firm[i] == 1 and bounces))
-    growing(s, start, shifted, speed)
+        undecided[i] = int(undecided[i] == 1 or (firm[i] == 1 and bounces))
+    mark_growing(s, start, shifted, speed)

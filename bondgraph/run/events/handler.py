@@ -72,7 +72,7 @@ class EventHandler:
         program, edges = bound.program, bound.program.transitions
         layout, resting, passing = RowLayout.of(program), rest_label_indices(edges), pass_label_indices(edges)
         n, count = program.states, len(edges)
-        turns = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
+        max_rows = MAX_TRANSITIONS + MAX_TRANSITIONS_EACH * count
         self._layout, self._known_labels = layout, known_labels(edges)
         self._collisions = CollisionOptions(SIMULTANEITY * settings.rtol, sequential=settings.impacts == "sequential")
         colliding = _colliding(program, self._collisions)
@@ -92,7 +92,7 @@ class EventHandler:
             "order": by_name(edges),
             "last": [edge.last for edge in edges],
             "self_loop": [edge.source == edge.target for edge in edges],
-            "endless": [edge.error is None for edge in edges],
+            "continues": [edge.error is None for edge in edges],
             "collides": [i in colliding for i in range(count)],
             "code_steps": [_mode_code_step(edge) for edge in edges],
             "may_rest": [edge.accumulates is not None for edge in edges],
@@ -118,15 +118,15 @@ class EventHandler:
             table.point(name, np.array(values, dtype=np.int64))
         for name, numbers in {**reals, **of_loops}.items():
             table.point(name, np.array(numbers, dtype=float))
-        reserve = min(_rows_of(FREE_BYTES, layout.width), turns)
+        reserve = min(_rows_of(FREE_BYTES, layout.width), max_rows)
         table["reserve"] = reserve
         self._use_log_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
-        counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "turns": turns}
+        counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "max_rows": max_rows}
         counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
         counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self.max_events}
         counts |= {
             "unknowns": max((len(loop.states) for loop in program.loops), default=0),
-            "watch_room": turns * (1 + len(colliding)),
+            "max_fired": max_rows * (1 + len(colliding)),
             **problems.sizes,
         }
         table.allocate(**counts)
@@ -171,9 +171,9 @@ class EventHandler:
     # Callbacks of event handling.
 
     def _compile_kernels(self) -> int:
-        wanted = int(self.table["wanted"])
+        requested = int(self.table["requested_transition"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
-            kernel = _kernel_of(kernels, wanted)
+            kernel = _kernel_of(kernels, requested)
             assert kernel is None or kernel.address is not None
         self._refresh_kernels()
         return 0
@@ -186,12 +186,12 @@ class EventHandler:
 
     def _collide(self) -> int:
         table, arrays, layout = self.table, self.table.arrays, self._layout
-        x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
-        collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
+        x, m, bounce = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["requested_transition"])
+        collision = collide(self._bound, self.history, float(table["t"]), x, m, bounce, self._collisions)
         if collision is None:
             return 0
         fired, released = collision
-        row, struck = self._rows[int(table["wanted_row"])], fired.transitions
+        row, struck = self._rows[int(table["requested_row"])], fired.transitions
         if fired.label is not None:
             if fired.label not in self.labels:
                 self.labels = [*self.labels, fired.label]
@@ -225,16 +225,16 @@ class EventHandler:
         self.table.point("reached", arrays["size"])
 
     def handle_event(
-        self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
+        self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), segment_start: float = 0.0
     ) -> RunPoint:
-        """Handle an event by calling `function` with the table: at the start, or at the end of a segment that began at the time
-        `begun`, with the guards `fired`."""
+        """Handle the events at the start, or at the end of a segment in which the guards `fired`, by calling `function` with the
+        table."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
         marked[list(fired)] = 1
         self.use_arrays({**arrays, "fired": marked})
-        self.table["t"], self.table["begun"] = at.t, begun
+        self.table["t"], self.table["segment_start"] = at.t, segment_start
         self.before_call(self._samples.free_rows)
         function(self.table)
         check_each((self.check, self._bound.check))
@@ -243,8 +243,8 @@ class EventHandler:
 
     def begin(self, t: float, levels: np.ndarray) -> None:
         """Begin a segment at t with these levels (2 k,) (`Integrator.restart`)."""
-        self.table["begun"] = t
-        self.table.arrays["levels_begun"][:] = levels
+        self.table["segment_start"] = t
+        self.table.arrays["start_levels"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
         table = self.table
@@ -272,12 +272,11 @@ class EventHandler:
 
     @property
     def consultations(self) -> int:
-        """Number of events at which Python solved collisions or that ended the run."""
+        """Number of instants at which Python solved collisions, or an event ended the run."""
         return int(self.table["consultations"])
 
     @property
     def is_consistent(self) -> bool:
-        """True if the run continues after the last event."""
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:
@@ -295,9 +294,9 @@ class EventHandler:
         return times[np.arange(max(count - WINDOW, 0), count) % HISTORY]
 
     @property
-    def begun(self) -> tuple[float, np.ndarray]:
+    def segment_start(self) -> tuple[float, np.ndarray]:
         """Start time of the current segment, and the levels at this time."""
-        return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
+        return float(self.table["segment_start"]), self.table.arrays["start_levels"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:

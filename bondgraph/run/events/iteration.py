@@ -1,17 +1,25 @@
 """Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. These functions call Python for what only Python can compute (`questions`). An
-event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
+An event that ends the run leaves the states and modes at which it ends, and sets the reason in `outcome`.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import larger, smaller
 from bondgraph.run.algebraic_loops import consistent
-from bondgraph.run.events.accumulation import add_events, add_resting, rest, rests_anew
+from bondgraph.run.events.accumulation import add_events, add_resting, mark_rested, rest
 from bondgraph.run.events.dead_centres import PASSES, TOUCHES, at_zero, pass_zero, slipping
 from bondgraph.run.events.guard_history import PAIRS
-from bondgraph.run.events.guards import CLEAR, NO_TIME, firing_guards, guards_at, has_looked, is_bounce, measure_drift, zero_of
+from bondgraph.run.events.guards import (
+    CLEAR,
+    NO_TIME,
+    firing_guards,
+    guards_at,
+    is_bounce,
+    is_evaluated_at,
+    measure_drift,
+    zero_of,
+)
 from bondgraph.run.events.log import SCALARS
 from bondgraph.run.events.mode_search import consistent_modes, modes_cycle
 from bondgraph.run.events.modes.friction_modes import fire_together
@@ -21,12 +29,12 @@ from bondgraph.run.events.state import EventOutcome, EventTable
 from bondgraph.run.events.transitions import (
     NO_TRANSITION,
     begin_row,
+    finish_transition,
     fire_by_impulse,
     fire_into_row,
-    go_on,
+    record_fired,
     row_of,
     supplied,
-    watch,
     x_before,
 )
 from bondgraph.run.kernel_functions import all_finite
@@ -35,7 +43,7 @@ PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
 """Guards are followed after an event for at most the fraction PROBE of the run and SEGMENT_PART of the previous segment, and for
 at least the fraction TIME_RESOLUTION of the current time."""
 TOUCHED = 2
-"""Flag in `once` of a transition whose guard only touches zero, and which does not fire again at this instant."""
+"""Flag in `once` of a transition that does not fire again at this instant, although its guard is at zero."""
 SINGULAR = 2.0**20
 """Ratio of rounding errors in two modes above which the larger error is attributed to a singular position."""
 MIN_LEVEL = 1e-300
@@ -48,8 +56,8 @@ MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
 
 
 def first_fired(s: EventTable, t: float, probe: float) -> int:
-    """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `looked` if the guards have been
-    evaluated.
+    """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `is_evaluated` if the guards have
+    been evaluated.
 
     For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and a
     rounding error does not end a run.
@@ -60,10 +68,10 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
     for k in range(s.transitions):
         i = s.order[k]
         if s.fired[i] == 1:
-            if s.bounces[i] == 0 and s.endless[i] == 1:
+            if s.bounces[i] == 0 and s.continues[i] == 1:
                 return i
-            if not s.looked:
-                s.looked = True
+            if not s.is_evaluated:
+                s.is_evaluated = True
                 firing_guards(s, t, s.x_here, probe)
             if s.rising[i] == 1:
                 return i
@@ -116,13 +124,13 @@ def leave_rest(s: EventTable, index: int) -> None:
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
     """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and is not
     marked in `once`. Write bounces that fire again to `stuck`."""
-    is_loop, anew = False, False
+    is_loop, again = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:
             is_loop = True
     if not is_loop:
         return False
-    s.looked = True
+    s.is_evaluated = True
     firing_guards(s, t, s.x_here, probe)
     for k in range(s.struck_count):
         i = s.struck[k]
@@ -131,13 +139,13 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
                 s.stuck[s.stuck_count] = i
                 s.stuck_count += 1
             if s.once[i] != 1:
-                anew = True
-    return anew
+                again = True
+    return again
 
 
-def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the first due transition in `fired` (if `asked`), then one by one the transitions whose guards fire. Write rows of the
-    log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
+def fire_transitions(s: EventTable, t: float, probe: float, use_fired: bool, row: int) -> int:
+    """Fire the first due transition in `fired` (if `use_fired`), then one by one the transitions whose guards fire. Write rows of
+    the log from `row` on, and x_here, m_here; return the number of rows, and set `outcome`.
 
     All dry friction elements in a connected part fire together if its modes are certain (`friction_modes`); all other transitions
     fire in order of name. If modes cycle and no state jumps, search for modes in which no guard fires. A transition into its own
@@ -145,7 +153,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
-    s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
+    s.outcome, s.is_evaluated, s.stuck_count, s.all_fired_count = EventOutcome.CONSISTENT, False, 0, 0
     for i in range(s.n):
         s.x_start[i] = s.x_here[i]
     for i in range(s.modes):
@@ -154,11 +162,11 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
         s.once[i] = 0
     if s.transitions == 0:
         return 0
-    if asked:
+    if use_fired:
         next_one = first_fired(s, t, probe)
-    for _ in range(s.turns):
+    for _ in range(s.max_rows):
         if next_one == NO_TRANSITION:
-            if not s.looked:
+            if not s.is_evaluated:
                 firing_guards(s, t, s.x_here, probe)
             next_one = first_firing(s)
             if next_one == NO_TRANSITION:
@@ -168,36 +176,36 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
         index = next_one
         if s.boxed[index] == 1 and not together:
             together = True
-            if not s.looked:
+            if not s.is_evaluated:
                 firing_guards(s, t, s.x_here, probe)
             s.rising[index] = 1
             total = fire_together(s, t, probe, row, count)
-            s.looked = total > count
+            s.is_evaluated = total > count
             if total > count:
                 count, next_one = total, NO_TRANSITION
                 continue
         if not fire_next(s, t, probe, index, row + count):
             return count
         if s.struck_count == 0:
-            s.once[index], s.looked, next_one = TOUCHED, False, NO_TRANSITION
+            s.once[index], s.is_evaluated, next_one = TOUCHED, False, NO_TRANSITION
             continue
         if s.fired[index] == 1:
             leave_rest(s, index)
         next_one, s.taken[count] = s.answer, index
         for k in range(s.struck_count):
-            watch(s, s.struck[k], row + count)
-        go_on(s, row_of(s, row + count))
+            record_fired(s, s.struck[k], row + count)
+        finish_transition(s, row_of(s, row + count))
         count += 1
-        s.looked = False
-        if s.endless[index] != 1:
+        s.is_evaluated = False
+        if s.continues[index] != 1:
             s.outcome = EventOutcome.TERMINAL
             return count
-        anew = fires_again(s, t, probe, row + count - 1)
+        again = fires_again(s, t, probe, row + count - 1)
         if s.stuck_count > 0 and next_one == NO_TRANSITION:
             s.outcome = EventOutcome.STUCK
             return count
         s.stuck_count = 0
-        if anew:
+        if again:
             begin = count
             for k in range(s.struck_count):
                 if s.self_loop[s.struck[k]] == 1 and s.rising[s.struck[k]] == 1:
@@ -218,14 +226,14 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
 # Event iteration at an instant.
 
 
-def see_here(s: EventTable) -> None:
+def record_sizes_here(s: EventTable) -> None:
     sizes, x = s.sizes, s.x_here
     for i in range(s.n):
         sizes[i] = larger(sizes[i], abs(x[i]))
 
 
-def see(s: EventTable) -> None:
-    """Record the sample rows since the last event, the ends of all steps, and the state at this event."""
+def record_sizes(s: EventTable) -> None:
+    """Raise the sizes of states to those at the samples since the last event, at the ends of all steps, and at this event."""
     n, sizes, rows, width = s.n, s.sizes, s.rows, s.width
     for k in range(s.seen, s.written):
         for i in range(n):
@@ -233,15 +241,15 @@ def see(s: EventTable) -> None:
     s.seen = s.written
     for i in range(n):
         sizes[i] = larger(sizes[i], s.reached[i])
-    see_here(s)
+    record_sizes_here(s)
 
 
 def set_levels(s: EventTable, t: float) -> None:
-    """Set, in `levels_begun`, the levels above which guards fire, at x_here, m_here after the transitions `watched`.
+    """Set, in `start_levels`, the levels above which guards fire, at x_here, m_here after the transitions `all_fired`.
 
-    A guard that starts at a tiny positive value fires above twice the larger of its value and its rounding error, until it has
-    fallen below zero by as much; after a bounce, it fires above its value. A guard that starts well above its rounding error only
-    needs to fall below zero by twice this error, and a guard that has fired `once` must first fall below zero.
+    A guard that starts positive, or at zero within its rounding error, fires above twice the larger of its value and this error,
+    until it has fallen below zero by as much, or by twice the error if its value is far larger. After a bounce, a guard fires
+    above its value. A guard that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
@@ -256,15 +264,15 @@ def set_levels(s: EventTable, t: float) -> None:
         if measured[i] <= s.drift[i] * SINGULAR or s.drift[i] == 0.0:
             s.drift[i] = larger(s.drift[i], measured[i])
         s.drift_kept[i] = s.drift[i]
-    if has_looked(s, t, x):
+    if is_evaluated_at(s, t, x):
         guards, zero = s.guards_seen, s.zero_seen
     else:
         guards_at(s, t, x, s.p, guards)
         zero_of(s, t, x, guards, zero)
     for i in range(s.transitions):
         left[i] = 0
-    for k in range(s.watched_count):
-        left[s.watched[k]] = int(is_bounce(s, t, x, s.watched[k]))
+    for k in range(s.all_fired_count):
+        left[s.all_fired[k]] = int(is_bounce(s, t, x, s.all_fired[k]))
     for i in range(s.transitions):
         g = guards[i]
         level = 2.0 * g + MIN_LEVEL if g >= 0.0 else 0.0
@@ -277,14 +285,14 @@ def set_levels(s: EventTable, t: float) -> None:
         if s.once[i] == 1:
             level = smaller(2.0 * g, 0.0) - MIN_LEVEL
             depth = abs(level)
-        s.levels_begun[i] = level
-        s.levels_begun[s.transitions + i] = depth
+        s.start_levels[i] = level
+        s.start_levels[s.transitions + i] = depth
 
 
-def may_rest_after(s: EventTable, how: int, count: int) -> bool:
+def may_rest_after(s: EventTable, ending: int, count: int) -> bool:
     """Return True if all transitions that end an iteration of `count` rows without consistent modes may lead to rest: `stuck`
     transitions, or the last transition of a cycle, which is then added to `resting`."""
-    if how == EventOutcome.CYCLING:
+    if ending == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:
             add_resting(s, i)
@@ -295,13 +303,13 @@ def may_rest_after(s: EventTable, how: int, count: int) -> bool:
     return True
 
 
-def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> int:
-    """Return the outcome of an iteration of `count` rows that ended with the outcome `how` and `last` rows in the log;
+def outcome_of(s: EventTable, ending: int, count: int, last: int, solved: bool) -> int:
+    """Return the outcome of an iteration of `count` rows that ended with the outcome `ending` and `last` rows in the log;
     `CONSISTENT` if the run continues, perhaps at rest. Set `suspect` to the row that explains an end of the run."""
     outcome, suspect = int(EventOutcome.CONSISTENT), last - 1 if last > s.logged else NO_TRANSITION
-    if not may_rest_after(s, how, count) or how == EventOutcome.TERMINAL:
-        outcome = how
-    elif how != EventOutcome.CYCLING and last > s.events_left:
+    if not may_rest_after(s, ending, count) or ending == EventOutcome.TERMINAL:
+        outcome = ending
+    elif ending != EventOutcome.CYCLING and last > s.events_left:
         outcome = int(EventOutcome.TOO_MANY)
     elif s.pattern != 0:
         outcome, suspect = int(EventOutcome.ACCUMULATION), s.suspect
@@ -316,29 +324,29 @@ def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> 
 def iterate(s: EventTable, t: float, probe: float) -> int:
     """Iterate the events at t to a fixed point, and apply the states of rest of transitions whose events accumulate; return the
     number of rows in the log, and set `outcome`."""
-    last, asked = s.logged, True
+    last, use_fired = s.logged, True
     for i in range(s.transitions):
         s.rested[i] = 0
     while True:
-        see_here(s)
-        count = fire_transitions(s, t, probe, asked, last)
+        record_sizes_here(s)
+        count = fire_transitions(s, t, probe, use_fired, last)
         last += count
-        how, asked = s.outcome, False
+        ending, use_fired = s.outcome, False
         for i in range(s.modes):
             s.m_after[i] = s.m_here[i]
         solved = consistent(s, t, s.x_here)
         add_events(s, t)
-        s.outcome = outcome_of(s, how, count, last, solved)
+        s.outcome = outcome_of(s, ending, count, last, solved)
         if s.outcome != EventOutcome.CONSISTENT or s.stopped:
             return last
         rows = 0
         if s.resting_count > 0:
-            if rests_anew(s):
+            if mark_rested(s):
                 rows = rest(s, t, last)
-            elif how == EventOutcome.CONSISTENT:
-                how = EventOutcome.CYCLING
+            elif ending == EventOutcome.CONSISTENT:
+                ending = EventOutcome.CYCLING
         if rows == 0:
-            s.outcome = how
+            s.outcome = ending
             set_levels(s, t)
             return last
         last += rows
@@ -362,9 +370,9 @@ def commit(s: EventTable, last: int) -> None:
             for i in range(s.quadratures):
                 y[n + i] = y[n + i] + energies[i]
     for i in range(2 * s.transitions):
-        s.levels[i] = s.levels_begun[i]
+        s.levels[i] = s.start_levels[i]
     s.logged = last
-    s.begun = s.t
+    s.segment_start = s.t
 
 
 def handle_event(s: EventTable) -> bool:
@@ -375,10 +383,10 @@ def handle_event(s: EventTable) -> bool:
     for i in range(s.modes):
         s.m_here[i] = s.m[i]
         s.m_after[i] = s.m[i]
-    see(s)
+    record_sizes(s)
     if s.transitions > 0:
         measure_drift(s, s.t, s.x_here)
-    length = s.t - s.begun
+    length = s.t - s.segment_start
     probe = smaller(s.probe, length * s.segment_part) if length > 0.0 else s.probe
     commit(s, iterate(s, s.t, larger(probe, (abs(s.start) + s.t) * s.time_resolution)))
     if s.stopped:
@@ -403,7 +411,7 @@ def open_events(s: EventTable) -> bool:
     """Reset all events, take over the parameters, and solve the algebraic loops at the start values; return True if all loops are
     solved."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
-    s.t, s.begun = 0.0, 0.0
+    s.t, s.segment_start = 0.0, 0.0
     s.events_left = s.most_events
     s.consultations = 0
     for i in range(s.n):

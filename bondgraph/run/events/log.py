@@ -63,19 +63,17 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 
 def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """Return the labels of transitions that may accumulate or pass zero."""
+    """Return the labels of transitions whose events may accumulate or whose flow may pass zero."""
     resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
     return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return the index in `Log.labels` for each transition whose events may accumulate."""
     labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
 
 def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return the index in `Log.labels` for each transition whose flow may pass zero."""
     labels = known_labels(edges)
     return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
 

@@ -16,8 +16,8 @@ from bondgraph.run.events.transitions import (
     fire_into_row,
     m_after,
     m_before,
+    record_fired,
     row_of,
-    watch,
     x_after,
     x_before,
 )
@@ -99,7 +99,7 @@ def may_try(s: EventTable, index: int) -> bool:
     """Return True if a transition belongs to an automaton that cycles, if its guard fires, or if the modes tried have changed
     its guard; call after `firing_guards`."""
     if s.allowed[index] == ANSWERS:
-        return s.rising[index] == 1 or abs(s.now[index] - s.guards_begun[index]) > s.zero[index]
+        return s.rising[index] == 1 or abs(s.now[index] - s.guards_at_start[index]) > s.zero[index]
     return s.allowed[index] == ALWAYS
 
 
@@ -110,7 +110,7 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
         here = s.codes[node]
     for k in range(s.transitions):
         i = s.order[k]
-        may = may_try(s, i) and s.endless[i] == 1 and total < MAX_COMBINATIONS
+        may = may_try(s, i) and s.continues[i] == 1 and total < MAX_COMBINATIONS
         if may and s.m_here[s.slots[i]] == s.sources[i]:
             code = wrapped(here + s.code_steps[i])
             is_new = not seen_before(s, i, row, total, code)
@@ -129,19 +129,19 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
     while at != NO_TRANSITION:
         length += 1
         at = parents[at]
-    if length > s.turns:
+    if length > s.max_rows:
         return NO_TRANSITION
     at = node
     for k in range(length):
         taken[length - 1 - k] = at
         at = parents[at]
-    s.watched_count = 0
+    s.all_fired_count = 0
     for k in range(length):  # each source lies further on, so no row is overwritten before it is read
         source, into = row_of(s, row + taken[k]), row_of(s, target + k)
         for i in range(width):
             into[i] = source[i]
         taken[k] = s.edges[taken[k]]
-        watch(s, taken[k], target + k)
+        record_fired(s, taken[k], target + k)
     return length
 
 
@@ -156,7 +156,7 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
             return path_to(s, row, node, target)
         if node == NO_TRANSITION:
             for i in range(s.transitions):
-                s.guards_begun[i] = s.now[i]
+                s.guards_at_start[i] = s.now[i]
         count = try_from(s, t, row, node, count)
         node += 1
         if node >= count:

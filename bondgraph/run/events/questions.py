@@ -11,9 +11,8 @@ from bondgraph.run.events.state import EventTable
 
 
 def make_ready(s: EventTable, i: int) -> None:
-    """Compile the kernels of transition i if they are not compiled yet."""
     if s.ready[i] != 1:
-        s.wanted = i
+        s.requested_transition = i
         s.compile_kernels(s)
 
 
@@ -26,13 +25,13 @@ def has_room(s: EventTable, number: int) -> bool:
 
 def collide(s: EventTable, i: int, number: int) -> bool:
     """Fire transition i with all simultaneous collisions into x_after, m_after and row `number` of the log, which `begin_row`
-    has begun; return False if there are none. Write the transitions to `struck` and, if a contact releases, its transition
-    to `answer`."""
-    s.consulted, s.wanted, s.wanted_row = True, i, number
+    has begun; return False if they are not solved as one problem. Write the transitions to `struck` and, if a contact releases,
+    its transition to `answer`."""
+    s.consulted, s.requested_transition, s.requested_row = True, i, number
     return s.collide(s) == 1
 
 
 def stop_unanswered(s: EventTable) -> int:
-    """Stop a run that needs Python in code that cannot call it."""
+    """Stop a run that needs Python, in code that cannot call Python."""
     s.stopped = True
     return 0

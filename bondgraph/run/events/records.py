@@ -17,6 +17,9 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
 from screws.errors import ScrewbondError, plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import shown
+
+_BY_KIND = '[event for event in result.events if event.kind == "hit"]'
 
 
 class UnknownEvent(ScrewbondError, IndexError):
@@ -44,7 +47,8 @@ class Event:
         alone, or in a sequence of transitions.
     since : time since the start of the run, s, which is more precise than `time` if the start time is large.
     counted : storages and powers that count in the total energy balance; None for all.
-    accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times, s.
+    accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times on the user's
+        clock, s.
     """
 
     time: float
@@ -104,13 +108,13 @@ class Events(Sequence[Event]):
 
     @classmethod
     def from_machine_code(
-        cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray], labels: Sequence[EventLabel]
+        cls, program: Program, p: np.ndarray, start: float, chunks: Sequence[np.ndarray], labels: Sequence[EventLabel]
     ) -> Events:
-        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels of the rows."""
-        if len(pieces) == 1:
-            rows = pieces[0]
+        """Return the events of rows that machine code has filled, in chunks (k, width), with the labels of the rows."""
+        if len(chunks) == 1:
+            rows = chunks[0]
         else:
-            rows = np.concatenate(pieces) if pieces else np.empty((0, RowLayout.of(program).width))
+            rows = np.concatenate(chunks) if chunks else np.empty((0, RowLayout.of(program).width))
         return cls(program, p, start, rows, labels)
 
     @classmethod
@@ -195,8 +199,12 @@ class Events(Sequence[Event]):
     def __getitem__(self, index: int | slice) -> Event | Events:
         if isinstance(index, slice):
             return self.select(np.arange(len(self))[index])
+        if not isinstance(index, (int, np.integer)):
+            raise UnknownEvent(f"E318 an event is chosen by its number, not by {shown(index)}; try: {_BY_KIND}")
         if not -len(self) <= index < len(self):
-            raise UnknownEvent(f"E318 there is no event {index}: this run has {len(self)}; try: len(result.events)")
+            raise UnknownEvent(
+                f"E318 there is no event {index}: this run has {plural(len(self), 'event')}; try: for event in result.events"
+            )
         position = range(len(self))[index]
         event = self._built.get(position)
         if event is None:
@@ -206,11 +214,11 @@ class Events(Sequence[Event]):
     def __iter__(self) -> Iterator[Event]:
         return (self[k] for k in range(len(self)))
 
-    def begun(self, since: float) -> Events:
-        """Return the same events for a run that began `since` s earlier."""
+    def with_earlier_start(self, by: float) -> Events:
+        """Return the same events, of a run whose start is `by` s earlier."""
         rows = self._rows.copy()
-        rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += since
-        return Events(self._program, self._p, self._start - since, rows, self._labels)
+        rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += by
+        return Events(self._program, self._p, self._start - by, rows, self._labels)
 
     @staticmethod
     def joined(parts: Sequence[Events]) -> Events:
@@ -225,6 +233,8 @@ class Events(Sequence[Event]):
 
     def select(self, chosen: np.ndarray) -> Events:
         """Return the chosen events, by their positions or by a mask (k,)."""
+        if np.size(chosen) and np.asarray(chosen).dtype.kind not in "biu":
+            raise UnknownEvent(f"E318 events are chosen by numbers or by a mask, not by {shown(chosen)}; try: {_BY_KIND}")
         selection = Events(self._program, self._p, self._start, self._rows[chosen], self._labels)
         if "energies" in self.__dict__:
             before, after = self.energies

@@ -34,7 +34,7 @@ _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
 the quarters; a polynomial of degree 8 passes through the values at all eighths."""
 _FIT = 2.0**-6
-"""Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
+"""Largest misfit of the quartic of a guard, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """_ROUNDED is the rounding error of a polynomial's coefficients and _FITS its largest misfit, relative to the guard; _PART
 is the shortest part of a step that is halved."""
@@ -46,9 +46,9 @@ _SLOPE_TRIALS, _PREDICTIONS = 8, 2
 _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
-"""The test for a jump compares distances from the zero: the nearest is _JUMP_REACH time resolutions, and each of
-_JUMP_SCALES further distances is _JUMP_SCALE times longer. A jump changes by at most the fraction _JUMP_RATIO from one
-to the next."""
+"""The test for a jump compares a guard at several distances from its zero: the nearest is _JUMP_REACH time resolutions, and each
+of _JUMP_SCALES further distances is _JUMP_SCALE times longer. Near a jump, the guard changes by at most the fraction _JUMP_RATIO
+of the jump from one distance to the next."""
 _FLAT = 2.0**-20
 """Fraction of a bracket; a guard that is also zero this far before an exact zero has jumped to zero."""
 
@@ -110,10 +110,10 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
-        look(c, FRACTIONS[j], h, g[count * j :], step)
+        guards_by_cubic(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
     marks = c.theta
-    mark(marks, g, count)
+    mark_crossings(marks, g, count)
     probed = False
     for i in range(count):
         if marks[i] == 2.0:
@@ -121,7 +121,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
         if marks[i] == 1.0:
             if not probed:
                 for j in unrolled((0, 3)):
-                    look(c, _PROBES[j], h, c.probes[count * j :], step)
+                    guards_by_cubic(c, _PROBES[j], h, c.probes[count * j :], step)
                 probed = True
             if is_quartic(c, i):
                 if not is_below(c, i):
@@ -132,12 +132,12 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 
 @inline
-def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
+def guards_by_cubic(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
 
-def mark(marks: Disjoint, g: Reals, count: int) -> None:
+def mark_crossings(marks: Disjoint, g: Reals, count: int) -> None:
     """Mark guards with 2 if they rise through zero between two fractions, and with 1 if they have a crest below zero at a
     fraction."""
     for i in range(count):
@@ -173,7 +173,6 @@ def is_below(c: StepTable, i: int) -> bool:
 
 
 def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
-    """Return True if a crest of guard i may reach zero, according to the cubic interpolant."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]

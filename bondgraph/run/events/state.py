@@ -1,7 +1,4 @@
-"""Table of event handling: kernels and state machines of the run, its current state, workspace, and the outcome at an instant.
-
-Every procedure accesses it through one pointer, s. There are n states, k transitions and P parameters.
-"""
+"""Table of event handling: kernels and state machines of the run, its current state, workspace, and the outcome at an instant."""
 
 from __future__ import annotations
 
@@ -51,11 +48,11 @@ StatesNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.n)]
 GuardsNear = Annotated[Reals, Length(lambda s: 2 * PAIRS * s.transitions)]
 PerCombination = Annotated[Ints, Length(lambda s: MAX_COMBINATIONS)]
 Pushed = Annotated[Reals, Length(lambda s: s.transitions + s.n)]
-Watched = Annotated[Ints, Length(lambda s: s.watch_room)]
+AllFired = Annotated[Ints, Length(lambda s: s.max_fired)]
 BoxNumbers = Annotated[Reals, Length(lambda s: s.box_width)]
 PerBoxEffort = Annotated[Reals, Length(lambda s: s.box_room)]
 PerBoxRow = Annotated[Ints, Length(lambda s: s.box_room)]
-PerTurn = Annotated[Ints, Length(lambda s: s.turns)]
+PerRow = Annotated[Ints, Length(lambda s: s.max_rows)]
 Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
@@ -84,7 +81,7 @@ class EventTable(LoopTable):
     enlarge_log: Question
     collide: Question
     # Transitions; order: indices in order of name; self_loop: 1 if a transition leads into its own state; ready: 1 if its kernels
-    # are compiled; collides: 1 if other transitions may be collisions at the same time; may_rest: 1 if its events may accumulate;
+    # are compiled; collides: 1 if a bounce may be one of simultaneous collisions; may_rest: 1 if its events may accumulate;
     # rest_...: edge to the state of rest, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge
     # that stops it beyond zero, mode beyond zero, label (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
@@ -125,17 +122,17 @@ class EventTable(LoopTable):
     box_places: PerBoxRow
     box_fixed: PerBoxEffort
     m_box: PerMode
-    x_begun: PerState
-    m_begun: PerMode
+    x_saved: PerState
+    m_saved: PerMode
     # Indices of states that are not unknowns of loops.
     kept: Ints
-    # Present state: y, m, levels, fired of the integrator; levels_begun: levels and depths at the start of the segment; reached:
+    # Present state: y, m, levels, fired of the integrator; start_levels: levels and depths at the start of the segment; reached:
     # sizes of states at the ends of its steps; rows: samples; held: modes at these samples (all_held: at all samples); log: rows
     # as in `log.RowLayout`.
     y: Reals
     m: Reals
     levels: Reals
-    levels_begun: Annotated[Reals, Length(lambda s: 2 * s.transitions)]
+    start_levels: Annotated[Reals, Length(lambda s: 2 * s.transitions)]
     fired: Ints
     reached: Reals
     rows: Reals
@@ -175,7 +172,7 @@ class EventTable(LoopTable):
     near: GuardsNear
     near_now: GuardsNear
     firm: Flags
-    asked: Flags
+    undecided: Flags
     bounce: Flags
     open: Flags
     rising: Flags
@@ -190,30 +187,30 @@ class EventTable(LoopTable):
     tried_ahead: PerState
     tried_now: PerTransition
     tried_soon: PerTransition
-    # Mode search; endless: 1 if a transition does not end the run; code_steps: change of the code of modes.
-    endless: Ints
+    # Mode search; continues: 1 if the run continues after a transition; code_steps: change of the code of modes.
+    continues: Ints
     code_steps: Ints
     allowed: Flags
-    guards_begun: PerTransition
+    guards_at_start: PerTransition
     parents: PerCombination
     edges: PerCombination
     codes: PerCombination
     x_start: PerState
     m_start: PerMode
     # Workspace of impulses and accumulation; taken: the transition of each row of an iteration; struck: all transitions in the
-    # last row; stuck: bounces that do not bring their guards back below zero; watched: all transitions of an iteration, with
+    # last row; stuck: bounces that do not bring their guards back below zero; all_fired: all transitions of an iteration, with
     # their rows.
     pushed: Pushed
     struck: Flags
     stuck: Flags
-    watched: Watched
-    watched_rows: Watched
-    taken: PerTurn
+    all_fired: AllFired
+    all_fired_rows: AllFired
+    taken: PerRow
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: maximum number of rows of an iteration; watch_room: capacity for transitions of an iteration; boxes: number of
-    # complementarity problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
+    # Sizes; max_rows, max_fired: maximum numbers of rows and of transitions of an iteration; boxes: number of complementarity
+    # problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
     n: int
     modes: int
     parameters: int
@@ -221,8 +218,8 @@ class EventTable(LoopTable):
     quadratures: int
     kept_count: int
     width: int
-    turns: int
-    watch_room: int
+    max_rows: int
+    max_fired: int
     boxes: int
     box_room: int
     box_width: int
@@ -238,28 +235,28 @@ class EventTable(LoopTable):
     row_width: int
     events_left: int
     most_events: int
-    # Event iteration: `EventOutcome`, with the log row and the pattern that explain it; lengths of the arrays above; looked:
-    # guards have been evaluated.
+    # Event iteration: `EventOutcome`, with the log row and the pattern that explain it; lengths of the arrays above;
+    # is_evaluated: guards have been evaluated.
     outcome: int
     suspect: int
     pattern: int
     struck_count: int
     stuck_count: int
-    watched_count: int
+    all_fired_count: int
     resting_count: int
-    looked: bool
+    is_evaluated: bool
     # Requests to Python: transition and row concerned; transition that must follow; consulted: Python was called to solve
     # collisions at this instant; stopped: Python raised an exception or is not available; consultations: number of instants at
     # which Python was consulted or that ended the run.
-    wanted: int
-    wanted_row: int
+    requested_transition: int
+    requested_row: int
     answer: int
     consulted: bool
     stopped: bool
     consultations: int
     # Times since the start, s: now, start of the segment, last evaluation by `firing_guards`.
     t: float
-    begun: float
+    segment_start: float
     time_seen: float
     # Settings of the run.
     start: float

@@ -48,9 +48,9 @@ def supplied(s: EventTable, row: Reals) -> Reals:
     return row[len(SCALARS) + s.n * 2 + s.modes * 2 :]
 
 
-def watch(s: EventTable, i: int, number: int) -> None:
-    s.watched[s.watched_count], s.watched_rows[s.watched_count] = i, number
-    s.watched_count += 1
+def record_fired(s: EventTable, i: int, number: int) -> None:
+    s.all_fired[s.all_fired_count], s.all_fired_rows[s.all_fired_count] = i, number
+    s.all_fired_count += 1
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
@@ -103,7 +103,7 @@ def end_row(s: EventTable, row: Reals) -> None:
         m_row[i] = s.m_after[i]
 
 
-def go_on(s: EventTable, row: Reals) -> None:
+def finish_transition(s: EventTable, row: Reals) -> None:
     """End the row of a transition, and make x_after, m_after the current states and modes."""
     end_row(s, row)
     for i in range(s.n):

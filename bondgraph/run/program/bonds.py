@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.model.model import Bond
+from screws.names import explain_access
 
 __all__ = ["BondValues", "BondVariables", "bond_variables"]
 
@@ -42,6 +43,7 @@ class BondVariables:
     pseudo: bool = False
 
 
+@explain_access
 @dataclass(frozen=True, eq=False)
 class BondValues:
     """Bond variables over time: effort and flow (k, *shape), and the power (k,) from tail to head; W unless the

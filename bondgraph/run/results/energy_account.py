@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bondgraph.errors import ByName
 from bondgraph.output.cells import cell, collapsible, line, table
 from bondgraph.output.lazy import LazyTable
 from bondgraph.output.short_repr import short_repr
@@ -114,13 +115,9 @@ class Ledger:
         """Return the account at the end of the run."""
         names = ("stored", "supplied", "dissipated", "injected", "lost")
         last = {name: float(getattr(self, name)[-1]) for name in names}
-        return {
-            "stored at start": float(self.stored[0]),
-            **last,
-            "residual": float(self.residual[-1]),
-            "in play": self.in_play,
-            "relative residual": self.relative_residual,
-        }
+        start = {"stored at start": float(self.stored[0])}
+        end = {"residual": float(self.residual[-1]), "in play": self.in_play, "relative residual": self.relative_residual}
+        return ByName(start | last | end)
 
     def __str__(self) -> str:
         return "\n".join(f"{name:>18} {value: .9e}" for name, value in self.summary().items())
@@ -187,8 +184,8 @@ def account(
         residual, play = balance["residual"], most(balance["in play"], columns)
         largest = float(np.max(np.abs(residual), initial=0.0))
         islands.append(IslandBalance(island.domains, island.unit, members(names, program, columns), residual, play, largest))
-    domains = LazyTable(lambda: _by_domain(program, energies, integrals, start))
-    return Ledger(t, in_play=in_play, elements=courses, islands=tuple(islands), unit=balances.unit, domains=domains, **total)
+    elements, domains = ByName(courses), LazyTable(lambda: _by_domain(program, energies, integrals, start))
+    return Ledger(t, in_play=in_play, elements=elements, islands=tuple(islands), unit=balances.unit, domains=domains, **total)
 
 
 def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, start: np.ndarray) -> dict[str, DomainBalance]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bondgraph.errors import refusal, unknown_name
+from bondgraph.model.arguments import names_of
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import labels_of
@@ -44,14 +45,15 @@ class Statistics:
 
     Parameters
     ----------
-    solver, method : such as "machine code" and "dop853"; after a change of method "dop853, rodas5p".
+    solver : "machine code" for a compiled integrator.
+    method : name of the method, "dop853", or of all methods in order of use, "dop853, rodas5p".
     steps, rejected : numbers of accepted and of rejected steps.
     rates, jacobians, guards : numbers of evaluations.
-    events : number of transitions.
-    events_in_python : number of event instants that Python handled.
+    events : number of events.
+    events_in_python : number of instants at which Python solved collisions, or an event ended the run.
     ticks : number of clock ticks.
     quadratic_programs : number of quadratic programs solved, in steps with rigid contacts.
-    wall_time : duration of the whole call, s.
+    wall_time : duration of the whole run, with its preparation and checks, s.
     integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
     rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
@@ -75,9 +77,9 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "quadratic_programs")
+        names = {each.name for each in fields(self)} - {"solver", "method", "local_rtol"}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in names}
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
-        sums = {name: getattr(self, name) + getattr(other, name) for name in (*counts, "events_in_python", "integration_time")}
         return replace(self, method=", ".join(methods), **sums)
 
     @property
@@ -176,8 +178,8 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError that
-        lists similar names."""
+        """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError
+        that lists similar names, or else names of bonds."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)
@@ -287,7 +289,7 @@ class Result:
         import xarray
 
         layout = self.program.layout
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         variables: dict[str, Any] = {}
         for name in names:
@@ -304,7 +306,7 @@ class Result:
         import pandas
 
         layout, columns = self.program.layout, dict[str, Any]()
-        names = self.names() if names is None else names
+        names = self.names() if names is None else names_of(names)
         self._compute(names)
         for name in names:
             slot = layout[name]

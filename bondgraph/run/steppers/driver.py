@@ -414,7 +414,7 @@ _COLD = frozenset(
             each
             for module in _COLD_MODULES
             for each in vars(module).values()
-            if getattr(each, "__module__", "") == module.__name__ and each not in (root_finding.mark, crossing_check)
+            if getattr(each, "__module__", "") == module.__name__ and each not in (root_finding.mark_crossings, crossing_check)
         ),
     )
 )

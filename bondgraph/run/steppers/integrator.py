@@ -195,7 +195,7 @@ class OneStep(Integrator):
         segment = Segment(status, float(table["t"]), y[:n], y[n:], int(table["written"]), marked, reason)
         if handler is None:
             return segment
-        start_time, levels = handler.begun
+        start_time, levels = handler.segment_start
         return replace(segment, start=SegmentStart(start_time, table.arrays["m"].copy(), levels), held=handler.after_call())
 
     def _call(self) -> tuple[float, Status]:

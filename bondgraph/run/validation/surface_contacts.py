@@ -12,7 +12,7 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 from bondgraph.run.validation.checked_result import check_stride
 from screws.contact import is_convex
-from screws.contact.overlaps import deepest_inside, has_samples, overlap_elsewhere
+from screws.contact.overlaps import deepest_inside, is_bounded, overlap_elsewhere
 from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
@@ -51,7 +51,7 @@ class SurfaceContacts:
 
     @property
     def may_touch_twice(self) -> bool:
-        return any(map(has_samples, self.surfaces)) and not all(map(is_convex, self.surfaces))
+        return any(map(is_bounded, self.surfaces)) and not all(map(is_convex, self.surfaces))
 
     @property
     def may_lose_contact(self) -> bool:

@@ -33,8 +33,8 @@ from screws.scalars import maximum
 @dataclass(frozen=True)
 class DryFriction:
     """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping,
-    and the derivatives of its slipping effort with respect to efforts of constraints: (its scalar, index of the constraint's
-    effort) -> derivative."""
+    and the derivatives of its slipping effort with respect to efforts of constraints, by (its scalar, index of the
+    constraint's effort)."""
 
     unknown: Unknown
     indices: tuple[int, ...]

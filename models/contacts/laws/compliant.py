@@ -147,8 +147,6 @@ def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
-    """Return the path of the normal force; without friction, a contact of more components than v_z gets a block that computes
-    it."""
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):

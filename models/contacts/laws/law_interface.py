@@ -39,7 +39,7 @@ class ContactForces:
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.
-    begin : gap at the start (m, negative in overlap) -> their start values, modes by name.
+    begin : function of the gap at the start (m, negative in overlap) that returns their start values, modes by name.
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.
@@ -64,7 +64,7 @@ class ContactForces:
 
 @runtime_checkable
 class ContactLaw(Protocol):
-    """Contact law: the tail of a contact graph, behind the head that all contacts share."""
+    """Contact law: the tail of a contact graph, connected to the head that all contacts share."""
 
     @property
     def components(self) -> Sequence[str] | str:
@@ -115,7 +115,6 @@ def number_problems(
 
 
 def component_problem(contact: str, law: object, chosen: Sequence[str], allowed: Sequence[str], cure: str) -> Iterator[Problem]:
-    """Report E435 if the constrained components lack v_z, or contain a component to which the law gives no force."""
     others = [component for component in chosen if component not in allowed]
     if "v_z" in chosen and not others:
         return

@@ -11,8 +11,8 @@ Constraints act on the gap, and on the components that neither slip nor turn:
  normal       held
 ```
 
-An automaton of two states would chatter, since the force that keeps h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 may pull
-a separating body while the gap is still negative.
+An automaton of two states would chatter, since the force that keeps h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 for the gap h may
+pull a separating body while the gap is still negative.
 
 A rigid contact has no constraints in its graph: each time step solves for the forces of all rigid contacts together.
 """

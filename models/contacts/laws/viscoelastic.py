@@ -183,10 +183,10 @@ SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 @answer_old_names
 @dataclass(frozen=True)
 class VirtualSpring(_NormalSpringLaw):
-    """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until the force is zero.
+    """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_max) in restitution, until the force is zero.
 
-    Force and penetration are in phase. The bodies separate at e times the approach speed and then still overlap by (1 - e^2)
-    s_most. A second compression before separation meets the stiffer spring.
+    Here s_max is the largest s. Force and penetration are in phase. The bodies separate at e times the approach speed and then
+    still overlap by (1 - e^2) s_max. A second compression before separation meets the stiffer spring.
 
     Attributes
     ----------

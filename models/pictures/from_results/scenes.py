@@ -5,6 +5,7 @@ The model lists its visible objects (`Model.visible`); builders here and in `pla
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -46,6 +47,7 @@ from bondgraph.errors import refusal
 from bondgraph.model.model import Visible
 from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
+from screws.calls import unknown_argument
 from screws.poses import is_pose
 from screws.shapes import HalfSpace
 from screws.surfaces import Surface
@@ -73,8 +75,8 @@ def scene_of(
     result : the result of any run.
     title : heading; by default the model's name.
     name : name of the run.
-    names : path of a body -> its name in the picture; by default its path.
-    colours : path of a body -> colours of the body and of contact paths on it; by default from `SOLIDS` in turn.
+    names : name of a body in the picture, by path of the body; by default its path.
+    colours : colours of a body and of contact paths on it, by path of the body; by default from `SOLIDS` in turn.
     fields : other fields of the scene.
 
     Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
@@ -83,6 +85,9 @@ def scene_of(
         cure = "the result of a run: scene_of(simulate(graph, 1.0))"
         title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
+    allowed = ["names", "colours", *(each.name for each in dataclasses.fields(Scene))]
+    for word in fields.keys() - {*allowed}:
+        raise unknown_argument("scene_of", word, allowed)
     draft = _SceneBuilder(result, names or {}, colours or {})
     # Bodies in contact come first, in the order of the contacts: colours and numbers follow this order.
     for kind, draw in BUILDERS.items():
@@ -377,7 +382,7 @@ def from_archive(
     surfaces : surfaces of bodies 1 and 2.
     name : name of the run.
     names : names of the bodies.
-    energies : name -> (k,), J, which sum to the total; by default stored and dissipated energy.
+    energies : energies (k,) by name, J, which sum to the total; by default stored and dissipated energy.
     intervals : times of contact, s; by default the times with a negative gap.
     fields : other fields of the scene, such as title and event marks.
     """

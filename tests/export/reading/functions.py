@@ -1,4 +1,4 @@
-"""Read a function printed on a page as a callable; its letters are local to it."""
+"""Functions printed on a page, read as callables with local letters."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def section(text: str, title: str) -> str:
 
 
 def literal(text: str) -> Any:
-    """Return the value of a number, (1, 2) or [1, 2; 3, 4]."""
+    """Return the value of 1, (1, 2), [1, 2; 3, 4] or diag(1, 2)."""
 
     def number(text: str) -> float:
         tokens, sign = tokens_of(text), 1.0

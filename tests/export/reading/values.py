@@ -39,8 +39,6 @@ def arctangent(y: Any, x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Apply a scalar function to a number, or to each component of a column."""
-
     def call(*values: Any) -> Any:
         if not any(np.ndim(value) for value in values):
             return function(*values)
@@ -112,7 +110,7 @@ def times(left: Any, right: Any, poses: bool) -> Any:
 
 
 def dotted(left: Any, right: Any, poses: bool) -> Any:
-    """Return a product with a dot, which is the inner product of columns."""
+    """Return the product with a dot, which for columns is the inner product."""
     if np.ndim(left) == 1 and np.ndim(right) == 1:
         return np.sum(left * right)
     return times(left, right, poses)

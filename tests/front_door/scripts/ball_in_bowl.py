@@ -1,4 +1,4 @@
-"""A ball rolls in a bowl with the frequency of a pendulum, sqrt(5 g / (7 (R - r)))."""
+"""A ball rolls in a bowl with the angular frequency sqrt(5 g / (7 (R - r)))."""
 
 import numpy as np
 

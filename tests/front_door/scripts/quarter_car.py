@@ -7,7 +7,7 @@ from screws.scalars import maximum, sin, where
 
 
 def hump(t):
-    """Return the vertical speed of a road with a hump of 8 cm, passed in 0.1 s, m/s."""
+    """Return the vertical speed of a road with a hump of 4 cm, passed in 0.1 s, m/s."""
     return where(t < 0.1, 0.08 * 10 * pi / 2 * sin(2 * 10 * pi * t), 0.0)
 
 

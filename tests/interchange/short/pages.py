@@ -60,8 +60,7 @@ def _frozen(graph: Graph) -> Model | None:
 
 
 def _building(statement: ast.stmt) -> list[str]:
-    """Return a list of the statement, or of its first call of `connect` if it also computes; imports of other packages give
-    []."""
+    """Return [statement], or [its first call of `connect`] if it also computes, or [] for an import of another package."""
     text = ast.unparse(statement)
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))

@@ -38,7 +38,7 @@ def test_elastic_impact_of_spheres():
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.8, 2.0])
 def test_restitution_of_a_damped_spring(share):
-    """With delta = c / 2 m_r and w0^2 = k / m_r, restitution is the speed at t* over the speed at impact.
+    """With delta = c / (2 m_r) and w0^2 = k / m_r, restitution is the speed at t* over the speed at impact.
 
     At t* the force is zero, and it stays zero where spring and damper together would pull.
     """

@@ -17,7 +17,7 @@ from screws.scalars import absolute, sqrt
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere, torus
 from tests.inner.models_two_bodies import ContactRun, run_contact
 from tests.inner.run import batch_refusal, watched_contacts
-from tests.inner.screws import Parametric, contact_places
+from tests.inner.screws import Parametric, closest_points_with_overlaps
 
 BAR = ellipsoid((0.06, 0.015, 0.015))
 TROUGH = parametric(lambda u, v: (u, v, 10.0 * u * u), (-0.1, 0.1), (-0.2, 0.2), inside=(0.0, 0.0, -0.01))
@@ -180,7 +180,7 @@ def test_places_are_the_same_from_either_body(name):
     floor, skin, height, start = TWICE[name]
     turned = np.asarray(pose_from_state([*start.get("quaternion", (1.0, 0.0, 0.0, 0.0)), 0.002, 0.001, height]), dtype=float)
     H = turned - 0.006 * np.outer([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
-    here, there = contact_places(floor, skin, H), contact_places(skin, floor, np.linalg.inv(H))
+    here, there = closest_points_with_overlaps(floor, skin, H), closest_points_with_overlaps(skin, floor, np.linalg.inv(H))
     points = [floor.point(c.q1, c.chart1) for c in here], [floor.point(c.q2, c.chart2) for c in there]
     assert len(points[0]) == len(points[1]) >= 2
     assert np.allclose(*(sorted(map(tuple, np.round(places, 9))) for places in points), atol=1e-8)
@@ -188,7 +188,7 @@ def test_places_are_the_same_from_either_body(name):
 
 @pytest.mark.parametrize("law", [None, Viscoelastic(1e4, 1e4)])
 def test_a_contact_that_loses_the_closest_points_is_reported(law):
-    """On a groove with an edge, the contact's coordinates jump, but its spring does not."""
+    """In a V-shaped groove, the closest points jump from one side to the other."""
     edged = Surface(Parametric(lambda u, v: (u, v, absolute(u)), (-0.3, 0.3, False), (-0.3, 0.3, False)), {}, 0.3)
     graph, still = Graph("groove"), ground("floor", surface=edged)
     ball = rigid_body(

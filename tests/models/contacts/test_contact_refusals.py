@@ -63,14 +63,9 @@ def test_a_ball_too_large_for_its_groove_is_refused():
         (ground("g", surface=plane()), ball((0, 0, -0.1)), {"G123"}, "overlap"),
         # The words for plane on plane are those of the search: parallel planes have no pair on which it could settle.
         (ground("g", surface=plane()), ball(surface=plane()), {"G121", "G122"}, "plane and plane"),
-        (
-            ground("g", surface=plane()),
-            ball(surface=cylinder(0.02), quaternion=LYING),
-            {"G122"},
-            "infinite and touches along a line",
-        ),
+        (ground("g", surface=plane()), ball(surface=cylinder(0.02), quaternion=LYING), {"G122"}, "nearest along a whole line"),
         (ground("g", surface=plane()), ball(surface=cylinder(0.02)), {"G121"}, "infinite and cuts the plane"),
-        (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "infinite and touches along a line"),
+        (ground("g", surface=cylinder(0.02)), ball(surface=cylinder(0.02)), {"G122"}, "nearest along a whole line"),
         (ground("g", surface=BOWL), ball((0.0, 0.0, 0.04)), {"G122"}, "at this focal distance the hollow"),
     ],
 )
@@ -209,7 +204,7 @@ def sliding_ball(u: float, t_end: float = 0.05) -> ContactRun:
 
 @pytest.mark.parametrize("u", [1.2, 0.65, 0.5])
 def test_a_component_without_its_partner_follows_the_polar_axes(u):
-    """In the axes of the chart in use, the component would hold the ball across its path where u is below 0.64."""
+    """Where u is below 0.64, the axes of the chart in use would make the component hold the ball across its path."""
     held = sliding_ball(u)
     v = held.trajectory["v2"]
     assert np.abs(v[:, 1] - 0.1).max() < 1e-9 and v[-1, 0] < 0.19

@@ -39,7 +39,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
 
 @pytest.mark.parametrize(("e", "mu"), [(0.0, 0.2), (0.5, 0.05), (0.5, 0.6)])
 def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
-    """Every impact removes at most 7/2 mu (1 + e) v of the slip; the rest, u, vanishes within 2 u / (7 mu g)."""
+    """Each impact removes at most 7/2 mu (1 + e) v of the slip; the rest, u, vanishes 2 u / (7 mu g) after the bounces."""
     run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
     impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
     left = np.hypot(*SLIP) - 3.5 * mu * impulses

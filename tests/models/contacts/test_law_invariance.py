@@ -72,7 +72,7 @@ def test_eggs_on_eggs_are_invariant_under_frame_and_order(law: ContactLaw) -> No
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_held_bodies_roll_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """The ball rolls with 5/7 of the acceleration of sliding, while its chart changes dozens of times."""
+    """The ball rolls with 5/7 of the acceleration of frictionless sliding, while its chart changes more than 20 times."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
     charts = [event for event in run.events if event.internal]

@@ -39,6 +39,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
     (Impact(0.5, friction=-0.3), {}, "E490", "friction = -0.3"),
     (ThreeState(10.0, 25.0, friction=0.3), {"constrained": ["v_z"]}, "E491", "leaves v_x, v_y free"),
     (ThreeState(10.0, 25.0, friction="much"), {}, "E490", "'much'"),
+    (Rigid(friction=0.3), {"constrained": ["v_z"]}, "E491", "leaves v_x, v_y free"),
     (None, {"constrained": "v_z"}, "E422", "normal_stiffness = None"),
 ]
 
@@ -51,3 +52,5 @@ def test_laws_that_cannot_be(law: Any, options: dict[str, Any], code: str, words
     problem = caught.value.problems[0]
     assert problem.code == code and words in problem.title and '"touch"' in problem.title and problem.cures
     assert problem.places[0].file == __file__
+    cures = {"E491": "constrained=['v_x', 'v_y', 'v_z']", "E422": "normal_stiffness=..."}
+    assert cures.get(code) in (None, problem.cures[0])

@@ -62,7 +62,7 @@ def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
 
 
 def rod(mu, yaw, end=1e-6, half=0.5):
-    """Return a rod of 1 kg that leans with the tangent 2, and slides on its round end away from the side to which it leans."""
+    """Return a rod of 1 kg, inclined at atan(2), which slides on its round end away from the side to which it leans."""
     lean = np.arctan(2.0)
     turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
     q = (turn[0] * tip[0], -turn[3] * tip[1], turn[0] * tip[1], turn[3] * tip[0])

@@ -10,8 +10,8 @@ from tests.inner.models_delta import DeltaParameters
 
 
 def _moments(p: DeltaParameters) -> tuple[float, float, float]:
-    """Return the inertia about the shaft with all masses beyond the elbow, the coupling, and the inertia of the remaining masses
-    about the elbow."""
+    """Return the inertia about the shaft with rod and tip as point masses at the elbow, the coupling, and the inertia of rod
+    and tip about the elbow."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),

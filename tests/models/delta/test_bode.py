@@ -35,7 +35,6 @@ def test_a_loop_below_one_has_no_phase_margin() -> None:
 
 
 def test_phase_has_no_jumps() -> None:
-    """The phase of six lags falls monotonically by 540 degrees."""
     phase = degrees(1.0 / (1.0 + 1j * np.geomspace(1e-3, 1e3, 2000)) ** 6)
     assert phase[0] == pytest.approx(0.0, abs=1.0)
     assert phase[-1] == pytest.approx(-540.0, abs=1.0)

@@ -90,8 +90,7 @@ def test_whole_system(name, at):
     assert linear.inputs == ("motor 1.torque", "motor 2.torque", "motor 3.torque") and linear.outputs == ("y[0]", "y[1]", "y[2]")
 
 
-def test_away_from_symmetry():
-    """Unequal motor angles give 12 cancellations and six simple poles."""
+def test_unequal_motor_angles_give_six_poles_and_twelve_cancellations():
     y = (0.2, 0.5, 0.9)
     shown = pole_zero_map(ROBOTS["fit"].linearise(y))
     assert len(shown.cancelled_poles) == 12
@@ -99,7 +98,7 @@ def test_away_from_symmetry():
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_crossing(name):
+def test_the_unstable_root_is_zero_at_the_recorded_angle(name):
     """The unstable root is zero at the recorded angle, to 1e-9 degrees [measured: 2e-14]."""
     angle = instability_angle(ROBOTS[name])
     assert np.rad2deg(angle) == pytest.approx(REFERENCE[name]["crossing_deg"], abs=1e-9)

@@ -49,7 +49,7 @@ def test_poles_of_the_paper():
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_twelve_at_minus_five(name):
+def test_twelve_eigenvalues_are_at_minus_five(name):
     """The 12 eigenvalues scatter like those of a Jordan block [measured: 4e-7]."""
     p = independent.SETS[name]
     for y in ([np.pi / 4.0] * 3, [0.2, 0.5, 0.6]):

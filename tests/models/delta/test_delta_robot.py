@@ -67,7 +67,7 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Tips 0.4 mm apart are brought together with a note, and tips 50 mm apart are refused."""
+    """Tips 0.4 mm apart are brought together with a note, and tips 42 mm apart are refused."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])
@@ -126,7 +126,7 @@ def test_singular_configurations_are_reported_where_they_are():
 
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():
-    """Arm 1 swings past the axis of phi2 and phi3 at 3e-4 and 1e-3 rad, while phi3 turns at thousands of rad/s.
+    """Arm 1 swings past the axis of phi2 and phi3 at 1.4e-3 and 1.4e-4 rad, while phi3 turns at thousands of rad/s.
 
     Energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m].
     """

@@ -21,7 +21,8 @@ OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)
 
 
 def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
-    """Return a tool position (3,) at which rod 1 is level in its arm's plane, inwards (side -1) or outwards (+1)."""
+    """Return the tool position (3,) at which rod 1 is level in its arm's plane, inwards (side -1) or outwards (+1), plus
+    `height` in z."""
     return np.array([0.0, FIT.L0 - FIT.L3 + FIT.L1 * np.cos(link) + side * FIT.L2, FIT.L1 * np.sin(link) + height])
 
 
@@ -56,7 +57,7 @@ def independent_direction(phi: np.ndarray) -> np.ndarray:
 
 
 def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
-    """Outside the cone |S v|^2 = |phi'|^2, and on the axis only the swing contributes, equally in all directions."""
+    """Outside the cone |S v|^2 = |phi'|^2, and on the axis |S v|^2 = |v|^2."""
     rng = np.random.default_rng(5)
     for angle in (1.0, 0.1, 1.001 * CONE):
         for turn in rng.uniform(-np.pi, np.pi, 5):
@@ -152,7 +153,7 @@ def test_a_damped_swing_is_led_through_the_axis(damping):
     assert run.ledger.relative_residual < 1e-8
 
 
-def test_statics_and_control_on_the_axis():
+def test_gravity_inertia_and_control_are_regular_on_the_axis():
     """A controller moves the tool across the axis with an error below 2 cm [measured: 1.4 mm]."""
     from screwbond.models.motion import quintic
 

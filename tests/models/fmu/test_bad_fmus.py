@@ -77,7 +77,7 @@ def test_wrong_names_are_refused(case, library, folder):
         block(**{"path": archive(folder, library), **arguments})
 
 
-def test_truncated_and_spoilt_files_are_refused_or_whole(library, folder):
+def test_truncated_and_corrupt_files_are_refused_or_give_the_same_block(library, folder):
     """A file with a corrupt byte is refused, or gives the same block as the original file."""
     whole, part, rng = archive(folder, library), folder / "part.fmu", random.Random(0)
     content = whole.read_bytes()

@@ -209,7 +209,7 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
     ("version", "period", "offset"),
     [(3, 1e-3, 5e-4), *(pytest.param(*each, marks=pytest.mark.thorough) for each in ((2, 1e-3, 0.0), (2, 7e-4, 1e-4)))],
 )
-def test_a_plant_with_its_controller_as_a_unit_of_ours_is_the_whole_graph(version, period, offset, tmp_path):
+def test_a_plant_with_its_controller_as_an_exported_fmu_equals_the_whole_graph(version, period, offset, tmp_path):
     """The run equals the run of the whole graph, even at 1 kHz, where the reference steps at the instant of a tick."""
     start = offset + 50 * period
     own = signals.sampled_pid("pid", "error.y", kp=0.4, ki=2.0, kd=1e-3, period=period, offset=offset)

@@ -76,7 +76,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The composite's (6, 6) inertia is inverted without its centre of mass."""
+    """The reference inverts the (6, 6) inertia of the composite, without its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]

@@ -36,7 +36,7 @@ def test_restitution_is_exact_over_fourteen_decades(w0: float) -> None:
 
 
 def test_restitution_of_one_and_five() -> None:
-    """Eighteen digits agree with bisection at 60 digits."""
+    """The values agree with bisection at 60 digits."""
     assert mpmath.nstr(exact_restitution(1.0), 18) == "0.593624260040040092"
     assert mpmath.nstr(exact_restitution(5.0), 18) == "0.196980245280518885"
     assert abs(restitution(1.0, 1.0, 1.0) - 0.593624260040040092) < 1e-12
@@ -105,7 +105,7 @@ def test_peak_force_comes_before_the_largest_compression(w0: float) -> None:
 
 
 def test_the_invariant_line_is_never_reached() -> None:
-    """No impact rebounds at s' = -k/c, whatever its approach speed."""
+    """No impact rebounds as fast as |s'| = k/c, whatever its approach speed."""
     for speed in (0.1, 1.0, 10.0, 30.0):
         impact = ViscoelasticImpact(1.0, 1.0, 1.0, speed)
         assert impact.history().rate.min() > -impact.invariant_speed

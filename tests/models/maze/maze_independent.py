@@ -22,7 +22,7 @@ M = np.diag([MAZE_J, MASS, MASS, BALL_J])
 
 @dataclass(frozen=True)
 class Leg:
-    """Phase between two events, with states 0 to 2 n of the course, and q at the last landing."""
+    """Phase between two events: its state, from 0 to 2 n, and q at the last landing."""
 
     state: int
     q0: np.ndarray

@@ -77,7 +77,7 @@ def test_motion_between_events_agrees_with_an_independent_simulation():
                 assert rows["force"][k] == pytest.approx(2.0 * np.linalg.norm(y[1:3]) * force[0], rel=1e-6)
 
 
-def test_after_a_landing_both_constraints_decay_as_they_must():
+def test_after_a_landing_both_constraints_decay_in_closed_form():
     """From h = 0, h = h'0 t exp(-5 t), where h'0 is the speed of fall for (9a) and the slip speed for (9b)."""
     done, rows = run(), run().trajectory
     landings = done.events[::2]
@@ -128,7 +128,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 
 @pytest.mark.parametrize("i", MAZE.rings)
-def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
+def test_closed_loop_poles_are_eigenvalues_of_lagranges_equations(i):
     """The poles are eigenvalues of Lagrange's equations in the angles of maze and ball, with two compensators."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
@@ -173,8 +173,9 @@ def test_margins_are_where_poles_cross(i):
     assert found.stable
 
 
-def test_phase_margin_of_a_loop_that_is_known():
-    """With positive feedback of L = -4 / (s (s + 2)), |L| = 1 at w^2 = 2 (5^1/2 - 1), and the margin is 90 - atan(w / 2)."""
+def test_phase_margin_of_a_loop_in_closed_form():
+    """With positive feedback of L = -4 / (s (s + 2)), |L| = 1 at w^2 = 2 (sqrt(5) - 1), and the margin is 90 degrees -
+    atan(w / 2)."""
     found = margins(TransferFunction("u", "y", np.zeros(0), np.array([0.0, -2.0]), -4.0))
     w = math.sqrt(2.0 * (math.sqrt(5.0) - 1.0))
     assert found.crossings == pytest.approx((w,)) and found.phase == pytest.approx(0.5 * math.pi - math.atan(0.5 * w))
@@ -268,7 +269,7 @@ def test_a_ball_that_rolls_off_ends_the_run():
     assert run().notes == [] and ended(gains=(0.2, 0.04)).notes == weak.notes
 
 
-def test_without_a_motor_the_ball_leaves_where_energy_says():
+def test_without_a_motor_the_ball_leaves_where_its_energy_predicts():
     """A ball that rolls on a fixed ring, from rest at the top, leaves the ring at cos(theta) = 2 / (3 + J / (m b^2))."""
     still = MazeParameters(maze_inertia=1e6, aside=1e-3, ball_inertia=0.4e-5, height=1e-9, k1=0.0, k2=0.0)
     lost = ended(still, t_end=30.0, rtol=1e-11)

@@ -93,7 +93,6 @@ def test_a_diode_takes_a_large_current(current) -> None:
 
 @pytest.mark.parametrize(("tnom", "voltage"), [("", 0.759866112), ("TNOM=50", 0.884340001)])
 def test_a_diode_has_the_nominal_temperature_of_its_model_or_of_the_options(tnom, voltage) -> None:
-    """The voltages are those of ngspice."""
     text = f"start\nV1 in 0 5\nR1 in a 1k\nD1 a 0 m\n.model m d(IS=1e-14 N=1.2 {tnom})\n.options temp=60 tnom=20\n"
     found = linearise(parse_netlist(text), outputs=["node a.effort"]).values[0]
     assert found == pytest.approx(voltage, rel=1e-6)
@@ -190,7 +189,7 @@ def test_all_problems_name_the_line_of_their_card() -> None:
 
 
 def test_parameters_that_name_two_others_are_computed_once() -> None:
-    """Each parameter is the sum of the next two, so without a cache 50 parameters would take 1e10 evaluations."""
+    """Each parameter is the sum of the next two, so without a cache p0 would take more than 1e10 evaluations."""
     texts = " ".join(f"p{k}={{p{k + 1}+p{k + 2}}}" for k in range(48))
     model = parse_netlist(f"title\n.param {texts} p48=1 p49=1\nR1 a 0 {{p0}}\n").freeze()
     assert model.elements["r1"].parameters["resistance"].value == 12586269025.0

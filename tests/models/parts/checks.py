@@ -20,7 +20,7 @@ PARTS = {f"{name}.{each}": part for name, shelf in SHELVES.items() for each, par
 _ENZYME = partial(parts.chemical.network, text="A + E <-> B + E : 2 1", amounts={"E": 1.0}, ports=("A", "B"))
 PARTS["chemical.network"] = replace(PARTS["chemical.network"], make=update_wrapper(_ENZYME, parts.chemical.network))
 CHECKED: dict[str, str] = {}
-"""Part -> test that compares it with a closed form or a published value."""
+"""For each part, the test that compares it with a closed form or a published value."""
 DRIVES = {
     "electrical": (20.0, 10.0, 300.0),
     "rotation": (20.0, 2.0, 300.0),

@@ -41,7 +41,7 @@ def mu(activity: float) -> float:
 
 @checks("chemical.network")
 def test_a_reaction_relaxes_to_its_equilibrium() -> None:
-    """A <-> B decays at the rate kf + kr, and its loss of free energy is dissipated."""
+    """A decays at the rate kf + kr, and the loss of free energy is dissipated."""
     run = run_of(c.network("n", "A <-> B : 2 1", {"A": 3.0}), 4.0, rtol=1e-10)
     assert run["amounts.A"] == pytest.approx(1 + 2 * np.exp(-3 * run.t), rel=1e-8)
     account = run.ledger.summary()
@@ -77,7 +77,7 @@ CYCLE = "A <-> B : 2 1\nB + X <-> A + Y : 3 4"
 
 
 def test_chemostats_drive_a_cycle() -> None:
-    """In steady state the cycle's flow times its affinity is the power of the chemostats."""
+    """In steady state the dissipated power is R T times the flow times the affinity of the cycle."""
     run = run_of(c.network("n", CYCLE, {"A": 1.0}, chemostats={"X": 5.0, "Y": 0.5}), 20.0, rtol=1e-10)
     B = (2 + 4 * 0.5) / (2 + 4 * 0.5 + 1 + 3 * 5.0)
     v = 2 * (1 - B) - B
@@ -89,14 +89,14 @@ def test_chemostats_drive_a_cycle() -> None:
 
 
 def test_a_chemostat_by_its_potential() -> None:
-    """The constant of the species is 1, so the amount is exp(mu / R T)."""
+    """The constant of the species is 1, so the amount is exp(mu / (R T))."""
     by_potential = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5}, potentials={"X": mu(5.0)})
     by_amount = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5, "X": 5.0})
     assert run_of(by_potential, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"])
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """At rates of 1e7/s, a chemostat's flow is a small difference, so its energy follows from the amount."""
+    """A chemostat's flow is a small difference of terms of 1e7 mol/s, so its energy follows from the amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -115,14 +115,15 @@ def test_the_structure_of_a_network() -> None:
 
 
 def test_e5_of_the_test_set_for_ivp_solvers() -> None:
-    """If y2, y3 and y4 were all integrated, y2 = y3 + y4 would be lost in rounding errors, and y2 would be 3e-20 at 1e13 s."""
+    """If y2, y3 and y4 were all integrated, y2 = y3 + y4 would be lost in rounding errors, and y2 would end hundreds of
+    times too large."""
     run = run_of(c.network("E5", E5, {"y1": 1.76e-3}), 1e13, samples=[0.0, 1e13])
     assert run.ok and [run[f"amounts.{each}"][-1] for each in ("y2", "y3")] == pytest.approx(2 * [8.87e-23], rel=0.01)
     assert abs(run["amounts.y1"][-1]) < 1e-24 and abs(run["amounts.y4"][-1]) < 1e-24
 
 
 def test_only_moieties_without_scale_are_eliminated() -> None:
-    """If the total is not zero, a difference much smaller than the total would lose its digits."""
+    """If the total is not zero, an eliminated amount much smaller than the total would lose its digits."""
     for amounts, size in (({"y1": 1.0}, 3), ({"y2": 1.0}, 4)):
         assert run_of(c.network("n", E5, amounts), 1e-9)["amounts.q"].shape[1] == size
     assert c.stoichiometry(E5).eliminated({"y1": 1.0}) == {"y3": {"y2": 1.0, "y4": -1.0}}

@@ -66,7 +66,6 @@ def test_photovoltaic_cell() -> None:
 @checks("electrical.junction_capacitance")
 @pytest.mark.parametrize("voltage", [-10.0, 0.3, 1.0])
 def test_junction_capacitance(voltage) -> None:
-    """The charge is the integral of C(v)."""
     (q,) = final(fed(voltage, 1.0, e.junction_capacitance("c", C0=1.0)), "c.q", t_end=200.0)
     v = np.linspace(0.0, voltage, 200_001)
     assert q == pytest.approx(np.trapezoid(1 / np.sqrt(1 - np.minimum(v, 0.35) / 0.7), v), rel=1e-6)
@@ -88,7 +87,7 @@ def load_current(part, load: float, frequency: float = 50.0) -> complex:
 
 
 def phasor(graph: Graph, signal: str, w: float) -> complex:
-    """Return the complex amplitude over the last two periods of a run of 2 s, where 1 means sin(w t)."""
+    """Return the complex amplitude of a signal in the last two periods of a run of 2 s; sin(w t) gives 1."""
     t = 2.0 - 4 * np.pi / w + np.linspace(0.0, 4 * np.pi / w, 401)
     run = compile_model(graph, progress=False).simulate(2.0, samples=t, rtol=1e-9, progress=False)
     assert run.ok
@@ -123,7 +122,7 @@ def test_a_line_is_a_chain_of_sections() -> None:
 
 @checks("electrical.coupled_coils")
 def test_coupled_coils() -> None:
-    """The current i1 induces s M i1 in series with s L2 and the load."""
+    """The current i1 induces the voltage s M i1 in the loop of s L2 and the load."""
     s, L1, L2, k, load = 2j * np.pi * 50, 0.2, 0.05, 0.8, 10.0
     M = k * np.sqrt(L1 * L2)
     currents = np.linalg.solve([[s * L1, s * M], [s * M, s * L2 + load]], [1.0, 0.0])
@@ -139,7 +138,7 @@ LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3
 @checks("electrical.lossless_line")
 @pytest.mark.parametrize("end", LOADS)
 def test_lossless_line_reflects_a_step(end) -> None:
-    """A step of 1 V enters through 25 ohm, and each end reflects the fraction (R - Z) / (R + Z), one delay later."""
+    """A step of 1 V enters through 25 ohm and crosses in one delay; each end reflects the fraction (R - Z) / (R + Z)."""
     (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
     graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
     graph.add(signals.step("u", 0.45e-6))
@@ -258,7 +257,7 @@ def test_bridges_chop(duty) -> None:
 
 @checks("electrical.three_phase_bridge")
 def test_three_phase_bridge_steps_six_times() -> None:
-    """A star of three resistances gets 1/3, 2/3 and 1/3 of the supply voltage in turn, then the negative values."""
+    """Each resistance of a star gets 1/3, 2/3 and 1/3 of the supply voltage in turn, then the negative values."""
     graph, bridge, plus, minus = Graph("g"), e.three_phase_bridge("b", "a.y", "b wave.y", "c.y", Ron=0.0), J0("p"), J0("m")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)

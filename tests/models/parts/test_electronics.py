@@ -67,7 +67,7 @@ def inverting(make, voltage: float) -> Graph:
 @checks("electronics.op_amp")
 @pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
 def test_op_amps_amplify(voltage) -> None:
-    """The gain is -20 / (1 + 21 / A), up to the limits of the amplifier."""
+    """The gain is -20 / (1 + 21 / A); a limited op amp clips the output."""
     expected = -20 * voltage / (1 + 21 / 1e5)
     assert final(inverting(t.op_amp, voltage), "out.effort") == pytest.approx([expected])
     assert final(inverting(t.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])

@@ -47,7 +47,8 @@ def on_the_mains(motor, amplitude: float, frequency: float) -> Graph:
 
 @checks("machines.synchronous_motor")
 def test_synchronous_motor_keeps_step() -> None:
-    """The speed is the supply frequency over the pole pairs; without current, the voltages are sqrt(2/3) p psi w."""
+    """The speed is the supply's angular frequency over the p pole pairs; without current, the voltage amplitude is
+    sqrt(2/3) p psi w."""
     graph = on_the_mains(machines.synchronous_motor("m", b=0.01), 20.0, Parameter(1.0, "Hz"))
     assert final(graph, "m.rotor.flow", t_end=8.0) == pytest.approx([np.pi], rel=1e-6)
     free = machines.synchronous_motor("m")

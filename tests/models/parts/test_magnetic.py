@@ -80,7 +80,7 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """SciPy solves the equations of Jiles and Atherton; later cycles lose the same energy, to 5 per cent."""
+    """SciPy's solution of the equations of Jiles and Atherton is the reference; later cycles lose equal energy to 5 per cent."""
 
     def slopes(t, y):
         field, wall = y
@@ -102,7 +102,7 @@ def test_hysteretic_core() -> None:
 
 
 def test_a_core_without_pinning_has_no_loss() -> None:
-    """At small k the core follows M_s tanh(H_e / a) and returns all energy."""
+    """At small k the core follows M_s tanh(H_e / a), a curve without a loop."""
     run = hysteresis(2 * np.pi, k=0.5)
     M = run["iron.iron.he"]
     assert run["iron.iron.mi"] == pytest.approx(1.4e6 * np.tanh(M / 500), abs=3e-3 * 1.4e6)

@@ -51,7 +51,7 @@ def test_transmissions(make, ratio) -> None:
     ("torque", "load", "factor"), [(10.0, -2.0, 0.5), (-10.0, 2.0, 0.5), (-1.0, 20.0, 2.0), (1.0, -20.0, 2.0), (4.0, -6.0, None)]
 )
 def test_lossy_gear(torque, load, factor) -> None:
-    """With inertias of 1 and 1.5 kg m^2, n = 2 and eta = 1/2, either shaft drives in both directions, or neither turns."""
+    """Either shaft drives in both directions, or neither turns."""
     graph, gear = Graph("g"), m.lossy_gear("gear", 2.0, 0.5)
     graph.connect(graph.series(Se("drive", torque), I("first", 1.0)), gear.port("1"))
     graph.connect(gear.port("2"), graph.series(Se("load", load), I("second", 1.5)))
@@ -72,8 +72,7 @@ def test_lossy_gear(torque, load, factor) -> None:
     ],
 )
 def test_worm_gear(torque, load, mu, share) -> None:
-    """The worm drives, the wheel drives, the wheel locks, or the gear is lossless; inertias are 0.1 and 20 kg m^2, n = 30 and
-    tan(lead) = 0.1."""
+    """The worm drives, the wheel drives, the wheel locks, or the gear is lossless."""
     graph, worm = Graph("g"), m.worm_gear("worm", 30.0, np.arctan(0.1), mu)
     graph.connect(graph.series(Se("drive", torque), I("first", 0.1)), worm.port("1"))
     graph.connect(worm.port("2"), graph.series(Se("load", load), I("second", 20.0)))
@@ -85,7 +84,7 @@ def test_worm_gear(torque, load, mu, share) -> None:
 @checks("motion.belt")
 @pytest.mark.parametrize(("torque", "ratio"), [(5.0, None), (60.0, np.exp(-0.9)), (-60.0, np.exp(0.9))])
 def test_belt_grips_and_slips(torque, ratio) -> None:
-    """A rope under 100 N transmits the pulley's force up to Euler's ratio."""
+    """A belt under 100 N transmits the pulley's force up to Euler's ratio."""
     graph, belt = Graph("g"), m.belt("belt", r=0.2, mu=0.3, wrap=3.0)
     graph.connect(graph.series(Se("drive", torque), I("wheel", 1.0)), belt.port("shaft"))
     graph.connect(graph.series(R("drag", damping=1e3), I("mass", 5.0)), belt.port("1"))
@@ -117,7 +116,7 @@ def test_engine_map() -> None:
 
 @checks("motion.torque_limiter")
 def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
-    """At 7 N m the limiter slips with 2 N m, and the body accelerates by (7 - 2) / 1 rad/s^2."""
+    """At 7 N m the limiter slips at 2 N m, and the body accelerates by (7 - 2) / 1 rad/s^2."""
     for torque, speed in ((6.0, 0.0), (7.0, 5.0)):
         graph, shaft = Graph("g"), J1("shaft", domain="rotation")
         graph.connect(Se("drive", torque), shaft).connect(shaft, I("body", 1.0))
@@ -174,7 +173,7 @@ def test_resistances(v) -> None:
 
 @checks("motion.lugre_friction")
 def test_lugre_friction_creeps_and_slides() -> None:
-    """At rest friction acts as a spring; in steady sliding it follows the Stribeck curve."""
+    """In steady sliding, friction follows the Stribeck curve."""
     assert pulled(m.lugre_friction("l"), 0.0) == 0.0
     for v in (1e-3, 0.1):
         steady = np.sign(v) * (1 + 0.5 * np.exp(-((v / 1e-3) ** 2))) + 0.4 * v
@@ -207,7 +206,7 @@ def test_springs(make, force, x) -> None:
 
 @checks("motion.strut")
 def test_strut() -> None:
-    """The oscillation m x'' + c x' + k x = 0 is critically damped."""
+    """The motion m x'' + c x' + k x = 0 is critically damped."""
     speed, _ = thrown(m.strut("s", k=100.0, c=20.0), "translation", 1.0, 1.0, 0.3)
     assert speed == pytest.approx((1 - 10 * 0.3) * np.exp(-3.0), rel=1e-6)
 

@@ -27,7 +27,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The temperature difference decays at the rate 2 G / c, and each body's entropy is c ln(T / T0)."""
+    """The temperature difference decays at the rate 2 G / c, and each body's entropy changes by c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))

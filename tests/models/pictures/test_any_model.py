@@ -71,8 +71,6 @@ def pendulum() -> Graph:
 
 
 def test_a_pendulum_of_bodies_and_joints() -> None:
-    """Joints with axes along y lie on the bodies that they join; bodies are drawn as boxes of equal inertia or by their
-    visuals; a floor lies below the lowest point ever reached."""
     result = compile_model(pendulum()).simulate(1.0, samples=0.02, progress=False)
     solids = {solid.name: solid for solid in scene_of(result).solids}
     assert set(solids) == {"upper", "lower", "shoulder", "elbow", "floor"}
@@ -160,7 +158,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 
 
 def test_a_result_from_another_process_is_drawn_from_its_own_data() -> None:
-    """The pickled result loses its model, since surfaces are formulas; only the poses remain, drawn as frames."""
+    """A pickled result has no model, so its bodies are drawn only as frames at their poses."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own
     assert scene.solids == () and {"upper.pose", "lower.pose"} <= {frame.label[0] for frame in scene.frames}

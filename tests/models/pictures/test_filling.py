@@ -241,7 +241,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
 
 @pytest.mark.parametrize("wrong", [{"fps": 0}, {"seconds": -1.0}, {"fps": "30"}])
 def test_a_movie_needs_a_length_and_a_rate(tmp_path, wrong) -> None:
-    """They are checked first, since a movie takes long."""
+    """Both are checked first, since a movie takes long."""
     with pytest.raises(ModelError, match=r"E150 `(fps|seconds)` cannot be"):
         movie(None, tmp_path / "ball.mp4", **wrong)
 

@@ -230,7 +230,6 @@ PURPLE = """(() => { render(); const [w, h] = [canvas.width, canvas.height], dat
 @pytest.mark.thorough
 @needs_chromium
 def test_forces_on_a_small_body_are_visible(window: Browser, tmp_path: Path) -> None:
-    """The arrows are in the pane both in a view of the whole path and in a view that follows the body."""
     t, lift = np.linspace(0.0, 1.0, 11), np.tile([0.0, 0.0, 2.0], (11, 1))
     way = np.outer(t, [1.0, 0.5, 2.0])
     forces = tuple(Force(way + at, lift) for at in ([0.1, 0, 0.05], [-0.1, 0, 0.05], [0, 0.1, 0.05], [0, -0.1, 0.05]))
@@ -315,7 +314,6 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
 @pytest.mark.thorough
 @needs_chromium
 def test_a_drift_within_the_tolerance_is_drawn_flat(window: Browser, tmp_path: Path) -> None:
-    """The drift is a tenth of FLAT; a drift of ten times FLAT fills its panel."""
     t = np.linspace(0.0, 1.0, 11)
     panels = [Panel(f"drift {k}", "W", (Curve("", 82.0 * (1.0 + k * FLAT * t), "#000000"),)) for k in (0.1, 10.0)]
     window.open(page(Scene("drifts", t, panels=tuple(panels))).write(tmp_path / "drifts.html"), 1300, 850)
@@ -327,7 +325,6 @@ def test_a_drift_within_the_tolerance_is_drawn_flat(window: Browser, tmp_path: P
 
 
 def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
-    """For a ball of 10 cm, a gap of 1e-13 m is drawn as zero, but a gap of 1 nm is not; the axis of a zero curve is in m."""
     t = np.linspace(0.0, 1.0, 3)
     still = unrotated_poses(np.zeros((3, 3)))
     ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())

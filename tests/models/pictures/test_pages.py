@@ -306,7 +306,7 @@ def test_a_spring_opens_its_informative_panels() -> None:
 
 
 def test_joint_velocities_are_shown_but_not_as_x_y_z() -> None:
-    """A point mass has the components x, y and z of its velocity; three hinges have their velocities 0, 1 and 2."""
+    """The velocity of a point mass has the components x, y and z; those of three hinges have the numbers 0 to 2."""
     rod = BodyInertia(1.0, (0.1, 0.1, 0.1))
     links = tuple(Link(f"link {k}", revolute((0, 1, 0)), rod, pose(np.eye(3), (0.3, 0.0, 0.0))) for k in range(3))
     graph, point = (

@@ -64,7 +64,7 @@ PACKED = (
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
-    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts the ball from 0.4 s to 0.8 s."""
+    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; `hop` lifts it from 0.4 s to 0.8 s."""
     t = np.linspace(0.0, 1.0, samples)
     x, angle = 0.12 * t, 0.12 * t / RADIUS
     height = np.where(hop & (t > 0.4) & (t < 0.8), 0.3 * (t - 0.4) * (0.8 - t), 0.0)

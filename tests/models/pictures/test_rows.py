@@ -13,7 +13,6 @@ from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, Event
 
 
 def test_short_signals_are_kept() -> None:
-    """The peak and the trough last one sample among 1e5 that are otherwise linear."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0
@@ -57,7 +56,7 @@ def test_nonfinite_values_leave_a_gap_in_rows() -> None:
 
 
 def test_rows_contain_both_sides_of_events() -> None:
-    """A ball bounces with the restitution e, so the velocity is v before and -e v after each bounce."""
+    """With the coefficient of restitution e, the velocity is v before and -e v after a bounce."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")

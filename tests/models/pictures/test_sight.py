@@ -32,7 +32,7 @@ can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
 SIZE = (400, 300)
 FRONT = Camera(np.array([0.0, -10.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, 1.0]))
-"""View along y, with x to the right and z up; the plane y = 0 is seen over a height of 2.4 m."""
+"""View along y, with x to the right and z up; the plane y = 0 is seen over a height of 2.46 m."""
 
 
 def still_at(*place: float, count: int = 11) -> np.ndarray:

@@ -77,7 +77,6 @@ def test_a_missing_screen_is_reported(swinging: Result, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("scale", [7e-3, 1.0, 42.0, 1e3, 3.3e4, 8e6, 5e8])
 def test_a_length_bar_is_as_long_as_it_says(scale: float) -> None:
-    """The bar's length is a round number, between a twentieth and an eighth of the width."""
     words, pixels = length_bar(scale, 1280)
     number, unit = words.split()
     metres = float(number) * {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6}[unit]

@@ -112,7 +112,7 @@ def test_pictures_show_groups_or_shapes_that_collide(tmp_path: Path) -> None:
 
 
 def test_a_run_with_spring_and_armature_agrees_with_mujoco(tmp_path: Path) -> None:
-    """The run agrees with stored results of MuJoCo's Runge-Kutta method at a step size of 0.1 ms."""
+    """The stored results are those of MuJoCo's Runge-Kutta method at a step size of 0.1 ms."""
     tree = read(tmp_path, limits=False).tree
     graph = chain_graph(tree, gravity=(0, 0, -9.81), position=Q, velocity=V)
     result = compile_model(graph).simulate(1.0, rtol=1e-10, samples=0.5, progress=False)
@@ -165,8 +165,8 @@ OF_A_MESH = (
 
 
 def test_volume_and_moments_of_a_closed_mesh() -> None:
-    """A cube's corner of edge a has volume a^3 / 6, centre a / 4, moments of inertia 3 V a^2 / 40, and products of inertia V
-    a^2 / 80."""
+    """A cube's corner of edge a has volume V = a^3 / 6, centre a / 4, and inertia 3 V a^2 / 40 on and V a^2 / 80 off the
+    diagonal."""
     corners = 0.3 * np.vstack([np.zeros(3), np.eye(3)]) + 1.0
     mesh = Mesh(corners, corners, np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]))
     expected = 0.0045 * 0.09 * (3.0 / 40.0 * np.eye(3) + (np.ones((3, 3)) - np.eye(3)) / 80.0)

@@ -236,7 +236,6 @@ def test_a_base_that_floats() -> None:
 
 
 def test_the_centre_of_mass_of_a_floating_robot_falls_freely() -> None:
-    """The robot's centre of mass falls by g t^2 / 2, and its energy is constant."""
     robot = read_urdf(DATA / "two_links.urdf", base="upper", floating=True, limits=False)
     tree, g, t_end = robot.tree, 9.81, 0.5
     v0 = np.array([0.5, -1.0, 2.0, 0.0, 0.0, 0.0, 6.0])

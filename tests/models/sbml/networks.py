@@ -13,7 +13,7 @@ Sides = tuple[Mapping[str, int], Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Network:
-    """Network of reactions, each with two sides and a rate law as MathML and in Python."""
+    """Network of reactions, each with two sides and a rate law as a formula and as a function."""
 
     species: Mapping[str, float]
     parameters: Mapping[str, float]

@@ -124,7 +124,7 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """Apart from optional pictures, the artefacts of an outcome are all the names in the help."""
+    """The artefacts of an outcome are all the names in the help, except for optional pictures."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}

@@ -128,8 +128,7 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     program = prepared.program
     if problem := gpu_refusal(prepared):
         return problem
-    kept, outputs = kept_of(program, keep)
-    reasons = [f'"{item.name}": {item.measure!r} is computed in Python' for item in kept if item.measure.kind.machine is None]
+    outputs, reasons = kept_of(program, keep)[1], list[str]()
     if outputs is not None and not outputs.is_machine_code:
         reasons.append("some kept quantities are outputs that are not compiled to machine code")
     for group in watched_contacts(program):
@@ -153,10 +152,10 @@ def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) 
 
 
 def _check_count(runs: int, each: int) -> None:
-    memory = machine_memory()
-    if memory and runs * each > _SHARE * memory:
-        why = f"each takes {each} bytes and all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
-        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
+    limit = _SHARE * machine_memory()
+    if 0 < limit < runs * each:
+        why = f"{each} bytes per run make {runs * each / 1e9:.4g} GB, but runs may use only {limit / 1e9:.4g} GB"
+        cures = (f"at most {plural(int(limit / each), 'run')} at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"the memory of this machine is too small for {plural(runs, 'run')}", (why,), cures=cures))
 
 

@@ -54,13 +54,13 @@ class Launchable(Protocol):
 
 
 @dataclass
-class Pace:
+class LaunchBudget:
     """Budget of the next launch, in attempted steps; `has_warned` is True after a warning that memory is scarce."""
 
     budget: int = _FIRST_BUDGET
     has_warned: bool = False
 
-    def follow(self, seconds: float) -> None:
+    def adapt(self, seconds: float) -> None:
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
         self.budget = min(max(int(self.budget * factor), 1), _MOST_BUDGET)
 
@@ -84,7 +84,7 @@ class GPUWork:
     blocks: Blocks
     batch: RunBatch
     report: Callable[[int], object]
-    pace: Pace = field(default_factory=Pace)
+    launch: LaunchBudget = field(default_factory=LaunchBudget)
 
     def run(self) -> None:
         """Run all rows. A run that has not ended, for instance because of an error, has the status `UNFINISHED`.
@@ -128,9 +128,9 @@ class GPUWork:
         return ChunkLimits(held, slots)
 
     def _warn_smaller(self, why: str) -> None:
-        if self.pace.has_warned:
+        if self.launch.has_warned:
             return
-        self.pace.has_warned = True
+        self.launch.has_warned = True
         cures = ("no other program on the GPU", "fewer samples, or measures instead of series")
         problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
@@ -180,11 +180,11 @@ class GPUWork:
         done, runs, budget = words["done_runs"], call[words["runs"]], words["budget"]
         device.copy_in(address, call)
         while call[done] < runs:
-            call[budget] = self.pace.budget
+            call[budget] = self.launch.budget
             device.copy_in(address + 8 * budget, call[budget : budget + 1])
             begin = time.perf_counter()
             device.launch(self.loaded, blocks, address)
-            self.pace.follow(time.perf_counter() - begin)
+            self.launch.adapt(time.perf_counter() - begin)
             device.copy_out(call, address)
             self.report(before + int(call[done]))
 

@@ -44,6 +44,5 @@ class CostGuess:
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the terms of the estimate: 1, each value and its square, (runs, 1 + 2 columns)."""
         scaled = (numbers - self._middle) / np.where(self._size > 0.0, self._size, 1.0)
         return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Ints, Reals, Table, external, inline
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure
-from bondgraph.run.batch.event_losses import note_events
+from bondgraph.run.batch.event_losses import process_events
 from bondgraph.run.batch.fields import BatchTable
-from bondgraph.run.batch.loop import begun, ended, hopeless
+from bondgraph.run.batch.loop import begin_batch_run, finish_batch_run, never_ends
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
@@ -67,14 +67,12 @@ class Launch(Table):
 
 @external
 def taken_run(call: Launch) -> int:
-    """Take the next run; return its number."""
     call.next_run += 1
     return call.next_run - 1
 
 
 @external
 def count_done(call: Launch) -> int:
-    """Increment the count of runs that have ended; return the previous count."""
     call.done_runs += 1
     return call.done_runs - 1
 
@@ -95,7 +93,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
     """Wake the thread of a slot, continue its runs, and put it to sleep; its own `memory` contains the table r."""
     wake(memory, call, slot)
     connect(r, call)
-    go_on(r, call)
+    continue_runs(r, call)
     sleep(memory, call, slot)
 
 
@@ -117,7 +115,6 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Shift the addresses in a thread's memory that point into a range of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -125,7 +122,6 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Save the thread's memory and the address of this memory in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]
@@ -141,7 +137,7 @@ def connect(r: BatchTable, call: Launch) -> None:
     r.kept, r.series = call.kept, call.series
 
 
-def go_on(r: BatchTable, call: Launch) -> None:
+def continue_runs(r: BatchTable, call: Launch) -> None:
     """Take runs and advance them, as `batch.loop.run_many` does, until none is left or the budget is spent."""
     c, left = r.table, call.budget
     while left > 0:
@@ -150,17 +146,17 @@ def go_on(r: BatchTable, call: Launch) -> None:
             r.present = taken_run(call)
             if r.present >= r.runs:
                 return
-            r.under_way = begun(r, r.present)
+            r.under_way = begin_batch_run(r, r.present)
         if r.under_way == 1:
             attempts = c.steps + c.rejected
             c.budget = left
             status = r.advance(c)
             left -= c.steps + c.rejected - attempts + 1
             if status == Status.LOG_FULL:
-                note_events(r)
+                process_events(r)
                 continue
             if status == Status.PAUSE:
-                if not hopeless(r):
+                if not never_ends(r):
                     c.tried = 0
                     continue
                 status = Status.TOO_MANY_STEPS
@@ -168,7 +164,7 @@ def go_on(r: BatchTable, call: Launch) -> None:
 
 
 def finish(r: BatchTable, call: Launch, status: int) -> None:
-    ended(r, r.present, status, 1)
+    finish_batch_run(r, r.present, status, 1)
     if saw_far_angle(call) == 1:
         r.status[r.present] = Status.UNTRUSTED
     r.under_way = 0

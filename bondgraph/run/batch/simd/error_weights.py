@@ -23,7 +23,7 @@ def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
     if count < lanes and others >= lanes:
         return
     if v.couplings is not None and count > 1:
-        look_ahead_together(v, count, lanes)
+        prepare_due_runs(v, count, lanes)
     for k in range(count):
         update_weights_of(v, due[k])
 
@@ -46,7 +46,7 @@ def update_weights_of(v: LaneTable, slot: int) -> None:
     v.statuses[slot] = Status.LANE_WAITS
 
 
-def look_ahead_together(v: LaneTable, count: int, lanes: Fixed) -> None:
+def prepare_due_runs(v: LaneTable, count: int, lanes: Fixed) -> None:
     """Compute couplings, rates and natural scales of the due runs simultaneously, one run per lane."""
     due, t, now, y, p, m, k = v.due, v.due_t, v.due_now, v.due_y, v.due_p, v.due_m, v.due_k
     for lane in range(count):

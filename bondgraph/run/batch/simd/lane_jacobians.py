@@ -69,13 +69,12 @@ def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: 
         for lane in range(lanes):
             target[lane] = source[lane]
     a.interpret(a.quick, a.numbers, a.rows, a.columns, a.step_count, a.first)
-    if hand_out(a, due, count):
+    if store_jacobians(a, due, count):
         a.interpret(a.guarded, a.numbers, a.rows, a.columns, a.step_count, a.first)
-        hand_out(a, due, count)
+        store_jacobians(a, due, count)
 
 
-def hand_out(a: LaneJacobians, due: Ints, count: int) -> bool:
-    """Copy the Jacobian of each due run to its error control; return True if an entry is NaN."""
+def store_jacobians(a: LaneJacobians, due: Ints, count: int) -> bool:
     rows, entries, is_lost = a.rows, a.entries, False
     for lane in range(count):
         w = a.weights[due[lane]]

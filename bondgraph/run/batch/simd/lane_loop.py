@@ -19,7 +19,7 @@ from bondgraph.emit.machine import vector_width
 from bondgraph.emit.procedure import Procedure, in_lanes
 from bondgraph.run.accuracy import balancing
 from bondgraph.run.batch.fields import BatchTable
-from bondgraph.run.batch.loop import begun, ended, hopeless
+from bondgraph.run.batch.loop import begin_batch_run, finish_batch_run, never_ends
 from bondgraph.run.batch.simd import lane_steps as vectors
 from bondgraph.run.batch.simd.error_weights import update_due_weights
 from bondgraph.run.batch.simd.lane_steps import LaneTable
@@ -101,7 +101,6 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
 
 
 def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
-    """Begin runs in the slots of runs that have ended; return False if no run is active and none is left."""
     is_any = False
     for slot in range(RUNS_PER_LANE * lanes):
         while v.runs[slot] < 0 and v.following < r.runs:
@@ -115,8 +114,8 @@ def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
 
 def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
     select_run(r, v, slot)
-    if begun(r, run) == 0:
-        ended(r, run, Status.NOT_STARTED, lanes)
+    if begin_batch_run(r, run) == 0:
+        finish_batch_run(r, run, Status.NOT_STARTED, lanes)
         return
     v.runs[slot] = run
     v.statuses[slot] = Status.LANE_STARTS
@@ -128,7 +127,6 @@ def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
 
 
 def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
-    """Prepare the next step in a lane; return False if no run is waiting for the lane."""
     while True:
         if v.seats[lane] < 0 and not load_lane(v, lane, lanes):
             return False
@@ -141,7 +139,7 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
             retire_lane(r, v, lane, status, lanes)
             continue
         r.table = c
-        if hopeless(r):
+        if never_ends(r):
             retire_lane(r, v, lane, Status.TOO_MANY_STEPS, lanes)
         else:
             c.tried = 0
@@ -149,7 +147,6 @@ def prepare_step(r: BatchTable, v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
-    """Load a waiting run into this lane; return False if there is none."""
     for slot in range(RUNS_PER_LANE * lanes):
         if v.runs[slot] >= 0 and v.statuses[slot] == Status.LANE_WAITS:
             c = v.tables[slot]
@@ -164,7 +161,6 @@ def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """Move the run out of a lane; `status` states what its step still needs."""
     slot = v.seats[lane]
     c = v.tables[slot]
     for name in ("y", "k", "size"):
@@ -180,7 +176,7 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
     gather(c.y, v.y, v.width, lane, lanes)
     if status == Status.STOP:
         v.flush(c, c.t)
-    ended(r, v.runs[slot], status, lanes)
+    finish_batch_run(r, v.runs[slot], status, lanes)
     v.runs[slot] = NO_RUN
     v.seats[lane] = NO_RUN
     v.taken[lane] = 0.0

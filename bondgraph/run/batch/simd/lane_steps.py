@@ -1,7 +1,4 @@
-"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each value becomes one value per lane.
-
-A lane is bitwise equal to a single run, because both come from the same functions.
-"""
+"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each value becomes one value per lane."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ ArrayOfEach = Annotated[list[Any], Array(Array(float))]
 class LaneScales(Table):
     # Tables of the error control of all runs, and procedures for a single run.
     weights: Controls
-    weights_see: Routine
+    weights_raise_sizes: Routine
     couplings: Routine
     local_scales: Routine
     # Numbers of the runs in a group, in lanes; indices of these runs; 1 for each due run that is not yet in a group.
@@ -42,14 +42,13 @@ class LaneScales(Table):
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """Return the table of `scale_ahead` for n states, at most `entries` couplings, and the error control tables of the runs."""
     library, table = error_weights.machine_code(), FieldTable(LaneScales)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
     for name, length in lengths.items():
         table.point(name, aligned_zeros(length * FOUR))
     for name, length in {"members": FOUR, "left": len(weights)}.items():
         table.point(name, np.zeros(length, dtype=np.int64))
-    for name in ("weights_see", "couplings", "local_scales"):
+    for name in ("weights_raise_sizes", "couplings", "local_scales"):
         table.point(name, library.address(name))
     table.point("weights", np.array([each.address for each in weights], dtype=np.uint64))
     return table
@@ -60,7 +59,7 @@ def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: In
     addresses of its states and modes."""
     for k in range(count):
         w = a.weights[due[k]]
-        a.weights_see(w, x[k])
+        a.weights_raise_sizes(w, x[k])
         w.scaled = 0
         a.couplings(w, t[k], x[k], m[k])
     by_fours(a, due, count, FASTEST_RATES)

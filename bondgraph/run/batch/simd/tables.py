@@ -27,8 +27,6 @@ NO_RUN = -1
 def lane_table(
     kernels: LaneKernels, program: Program, integrators: Sequence[OneStep], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """Return the table of `lane_loop`; `integrators` belong to the active runs, `weights` are the tables of their error
-    control."""
     table, lanes, method, first = FieldTable(LaneTable), kernels.lanes, integrators[0].method, integrators[0].table
     counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
     counts |= {"parameters": program.parameters, "modes": program.modes, **method.sizes}

@@ -52,18 +52,18 @@ Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
 
 class SampleCheck(Table):
     """Table of samples in lanes; array lengths also depend on the number of `lanes`, the `width` of rows, and the number of
-    constraint `entries` after the values."""
+    `matrix_entries` after the values."""
 
     # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
-    # with a sample per lane; spoilt: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
+    # with a sample per lane; nonfinite: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
     kernel: Kernel
     dates: Reals
     t: PerSample
     x: Annotated[Reals, Length(lambda s: s.width * s.lanes)]
     p: Annotated[Reals, Length(lambda s: s.parameters * s.lanes)]
     m: Annotated[Reals, Length(lambda s: s.modes * s.lanes)]
-    out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
-    spoilt: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
+    out: Annotated[Reals, Length(lambda s: (s.values + s.matrix_entries) * s.lanes)]
+    nonfinite: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
     bad: PerSample
     # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: rows and columns of the entries of the
     # constraint matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the
@@ -107,7 +107,7 @@ def row_table(
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
-    behind = 0 if program.closing_matrix is None else program.closing_matrix.n_out
+    matrix_entries = 0 if program.closing_matrix is None else program.closing_matrix.n_out
     width = program.states + (0 if program.powers is None else program.powers.n_out)
     arrays = {"dates": np.ascontiguousarray(dates)}
     counts = {"parameters": program.parameters, "modes": program.modes, "values": values, "n": 0}
@@ -116,16 +116,16 @@ def row_table(
     if watched:
         assert program.closing is not None
         n, stride = len(program.closing.owners), check_stride(len(times))
-        looked, beyond = times[::stride], span > times[-1]
-        arrays["falls"], arrays["rises"] = bounds(np.append(looked, span) if beyond else looked)
+        checked, beyond = times[::stride], span > times[-1]
+        arrays["falls"], arrays["rises"] = bounds(np.append(checked, span) if beyond else checked)
         rows, columns = np.array(program.closing.pattern, dtype=np.int64).reshape(-1, 2).T
         arrays |= {"rows": np.ascontiguousarray(rows), "columns": np.ascontiguousarray(columns)}
         arrays |= dict(zip(("leftmost", "lowest"), envelope(n, rows, columns), strict=True))
-        counts |= {"n": n, "entry_count": len(rows), "count": len(looked), "stride": stride, "watched": 1, "beyond": beyond}
+        counts |= {"n": n, "entry_count": len(rows), "count": len(checked), "stride": stride, "watched": 1, "beyond": beyond}
         table["end_date"] = dates[0] + (span - times[0])
     for name, count in counts.items():
         table[name] = count
-    table.allocate(lanes=lanes, width=width, behind=behind, **counts)
+    table.allocate(lanes=lanes, width=width, matrix_entries=matrix_entries, **counts)
     for name, array in {**arrays, "entries": table.arrays["out"][values * lanes :]}.items():
         table.point(name, array)
     return table
@@ -145,8 +145,8 @@ def envelope(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray,
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    every: list[Callable[..., Any]] = [take_rows, present_run, evaluate_samples]
-    every += [see_samples, any_spoilt] if lanes > 1 else []
+    every: list[Callable[..., Any]] = [take_rows, load_run, evaluate_samples]
+    every += [mark_nonfinite_samples, any_nonfinite] if lanes > 1 else []
     return translate([partial(function, lanes=lanes) for function in every])
 
 
@@ -162,16 +162,16 @@ def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, w
     """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last row in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
-    put_side_by_side(s.x, rows, first, last, stride, width, lanes)
+    rows_to_lanes(s.x, rows, first, last, stride, width, lanes)
 
 
-def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
+def rows_to_lanes(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
 
 
-def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
+def load_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
     for k in range(s.parameters):
         for lane in range(lanes):
             s.p[k * lanes + lane] = c.p[k]
@@ -179,15 +179,15 @@ def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
         for lane in range(lanes):
             s.m[k * lanes + lane] = c.m[k]
     if lanes > 1:
-        spoilt = s.spoilt
+        nonfinite = s.nonfinite
         for i in range((c.width + s.values) * lanes):
-            spoilt[i] = 0.0
+            nonfinite[i] = 0.0
 
 
-def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
+def mark_nonfinite(nonfinite: Disjoint, values: Reals, count: int) -> None:
     """Mark the values that are not finite, each with its own flag, so that no value waits for another."""
     for i in range(count):
-        spoilt[i] = spoilt[i] + values[i] * 0.0
+        nonfinite[i] = nonfinite[i] + values[i] * 0.0
 
 
 def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
@@ -195,12 +195,11 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
     finite."""
     s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
-        spoil(s.spoilt, s.x, width * lanes)
-        spoil(s.spoilt[width * lanes :], s.out, s.values * lanes)
+        mark_nonfinite(s.nonfinite, s.x, width * lanes)
+        mark_nonfinite(s.nonfinite[width * lanes :], s.out, s.values * lanes)
 
 
-def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Mark the values that are not finite at every `stride`-th sample of the current run, from number `first` on."""
+def mark_nonfinite_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)
@@ -208,10 +207,9 @@ def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, 
         sample = sample + s.stride * lanes
 
 
-def any_spoilt(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
-    """Return True if a state, integrated power, rate, power or energy at a checked sample was not finite."""
-    spoilt = s.spoilt
+def any_nonfinite(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> bool:
+    nonfinite = s.nonfinite
     for i in range((c.width + s.values) * lanes):
-        if spoilt[i] != 0.0:
+        if nonfinite[i] != 0.0:
             return True
     return False

@@ -12,7 +12,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 MIN_JUMP = 1e-9
-"""Jump of a state, relative to its size, below which it does not count."""
+"""Jump of a state, relative to the size of the state, below which the jump does not count."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,10 @@ class EventLabel:
 
 
 def rest_label(edge: RunTransition) -> EventLabel:
-    """Return the label of a transition whose events accumulate, so that the run continues at rest."""
     return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
 def pass_label(edge: RunTransition) -> EventLabel:
-    """Return the label of a transition whose flow passes zero instead of stopping there."""
     return EventLabel(f"{edge.name} changes direction", edge.name)
 
 
@@ -64,7 +62,6 @@ class FiredTransition:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """Indices of all transitions in this event."""
         return (self.label and self.label.transitions) or (self.transition,)
 
 
@@ -80,7 +77,6 @@ def by_name(transitions: Sequence[RunTransition]) -> list[int]:
 
 
 def fire(bound: Bound, index: int, t: float, x: np.ndarray, m: np.ndarray) -> FiredTransition:
-    """Return the record of transition `index` from (x, m)."""
     edge = bound.program.transitions[index]
     after = m.copy()
     after[edge.slot] = edge.target

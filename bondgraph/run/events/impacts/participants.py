@@ -1,7 +1,5 @@
-"""Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
-
-Contacts that touch and do not separate take part, and so do contacts that are closed and could release.
-"""
+"""Participants of a simultaneous impact: contacts that touch and do not separate, contacts that are closed and could release, and
+the effects of unit impulses there."""
 
 from __future__ import annotations
 
@@ -83,7 +81,7 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; return None if neither another contact nor friction takes part."""
+    """Find the contacts that take part in bounce `index`; return None if it collides alone."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.sequential and not collisions.frictions):

@@ -103,7 +103,6 @@ class Impact:
 
 
 def impact_of(collisions: Collisions, participants: ImpactParticipants) -> Impact | None:
-    """Solve for the impulses of the participants; return None if no impulses are found."""
     table, contacts = participants.table, participants.contacts
     count, groups = len(contacts), tuple(friction.dimension for friction in collisions.frictions)
     friction_indices = list(range(len(collisions.constraints), len(table.flow)))
@@ -159,8 +158,8 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
     """Solve an LCP for a positive semidefinite `gain` (c, c) and `offset` (c,): L >= 0 and gain L + offset >= 0, where one of
-    the two is zero in each row; return None if no L is found. If `gain` is singular, return the shortest L with the same
-    effect.
+    the two is zero in each row; return None if no L is found. If `gain` is singular, the impulses that act have the
+    least norm, in units that give `gain` a unit diagonal.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """

@@ -15,7 +15,7 @@ from bondgraph.run.events.dead_centres import NO_MODE, is_unclear
 from bondgraph.run.events.guards import firing_guards, guards_at, zero_of
 from bondgraph.run.events.mode_search import stands_still
 from bondgraph.run.events.state import EventTable
-from bondgraph.run.events.transitions import fire_into_row, go_on, row_of, watch
+from bondgraph.run.events.transitions import finish_transition, fire_into_row, record_fired, row_of
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 ABSENT = -1
@@ -89,7 +89,7 @@ def adopt(s: EventTable, row: int, count: int) -> bool:
     return changed
 
 
-def is_asked(s: EventTable, row: int, count: int) -> bool:
+def has_firing_transition(s: EventTable, row: int, count: int) -> bool:
     for i in range(s.transitions):
         if s.rising[i] == 1:
             for k in range(count):
@@ -98,7 +98,7 @@ def is_asked(s: EventTable, row: int, count: int) -> bool:
     return False
 
 
-def look(s: EventTable, t: float, probe: float) -> bool:
+def solve_modes(s: EventTable, t: float, probe: float) -> bool:
     """Solve the problems whose friction transitions fire, after `probe` s of motion, and write the resulting modes to `m_box`;
     return True if all problems have solutions and some modes are new."""
     x, speed, row, entry, first, solved, turned = s.tried, s.tried_speed, 0, 0, 0, True, False
@@ -110,7 +110,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
         return False
     for k in range(s.boxes):
         count, entries = s.box_counts[k], s.box_entries[k]
-        if solved and is_asked(s, row, count):
+        if solved and has_firing_transition(s, row, count):
             pose(s, row, entry, entries, first, count)
             solved = solve(s.box) == BoxOutcome.SOLVED
             if solved and adopt(s, row, count):
@@ -141,10 +141,10 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
         for k in range(s.transitions):
             i = s.order[k]
             if total != ABSENT and leads_on(s, i, stops):
-                if total < s.turns and fire_into_row(s, t, i, row + total) and stands_still(s, s.x_after):
-                    watch(s, i, row + total)
+                if total < s.max_rows and fire_into_row(s, t, i, row + total) and stands_still(s, s.x_after):
+                    record_fired(s, i, row + total)
                     s.taken[total] = i
-                    go_on(s, row_of(s, row + total))
+                    finish_transition(s, row_of(s, row + total))
                     total += 1
                 else:
                     total = ABSENT
@@ -176,18 +176,18 @@ def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -
     new count, which is `count` if the modes are not certain. Call after `firing_guards`."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
-        s.m_begun[i] = s.m_here[i]
+        s.m_saved[i] = s.m_here[i]
     for i in range(s.n):
-        s.x_begun[i] = s.x_here[i]
-    watched = s.watched_count
-    if not look(s, t, probe):
+        s.x_saved[i] = s.x_here[i]
+    fired = s.all_fired_count
+    if not solve_modes(s, t, probe):
         return count
     total = fire_all(s, t, row, count)
     if total != ABSENT and holds_clearly(s, t, count, total) and is_settled(s, t, probe):
         return total
     for i in range(s.modes):
-        s.m_here[i] = s.m_begun[i]
+        s.m_here[i] = s.m_saved[i]
     for i in range(s.n):
-        s.x_here[i] = s.x_begun[i]
-    s.watched_count = watched
+        s.x_here[i] = s.x_saved[i]
+    s.all_fired_count = fired
     return count

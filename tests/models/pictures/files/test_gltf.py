@@ -73,7 +73,6 @@ def test_the_structure_is_that_of_the_specification(read: Glb) -> None:
 
 
 def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: Path) -> None:
-    """Positions are identical in 32-bit floats; the first quaternion determines the signs."""
     path = save_scene(tumbling, tmp_path / "box.glb")
     assert path == tmp_path / "box.glb"
     read = Glb.of(path.read_bytes())

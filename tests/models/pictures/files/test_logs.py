@@ -66,7 +66,6 @@ def test_mcap_has_the_numbers_of_the_result(tumbling: Result, tmp_path: Path) ->
 
 
 def test_rerun_has_the_numbers_of_the_result(tumbling: Result, tmp_path: Path) -> None:
-    """Names are escaped in paths; signals have 64 bits, and positions 32 bits."""
     chunk = pytest.importorskip("rerun.chunk")
     scene = scene_of(tumbling)
     scene = replace(scene, up=np.array([0.0, -1.0, 0.0]), solids=(replace(scene.solids[0], name="box 1/a"),))
@@ -124,7 +123,7 @@ def test_frames_have_names_of_their_own_and_meshes_their_colours(tmp_path: Path)
 
 
 def test_signals_are_by_default_those_that_characterise_the_run() -> None:
-    """The default signals are the flows of inertias; a scene with fewer samples keeps the result's signals."""
+    """The default signal of a coil is its current; a scene with fewer samples keeps the result's signals."""
     graph = Graph("coil")
     graph.connect(Se("battery", 2.0, domain="electrical"), I("coil", inductance=0.5))
     scene = scene_of(simulate(graph, 1.0, samples=0.25, progress=False))

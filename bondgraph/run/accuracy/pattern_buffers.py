@@ -1,4 +1,4 @@
-"""Buffers for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
+"""Buffers in which machine code builds the records of sparsity patterns that Python otherwise looks up.
 
 Exported C code cannot call Python, and a run with more patterns than it keeps would call Python too often. Such runs build the
 structure of a new pattern in the buffer of the oldest pattern.
@@ -18,10 +18,9 @@ from bondgraph.run.sparsity.structure import Structure
 from bondgraph.run.table import FieldTable
 
 
-def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Attach memory for patterns of the Jacobian to the table of an error control; return the tables of these patterns."""
+def provide_pattern_buffers(control: FieldTable) -> list[FieldTable]:
     n, entries = int(control["n"]), int(control["entry_count"])
-    rooms = np.zeros(PATTERNS, dtype=np.int64)
+    buffers = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
     graph.allocate(states=n, couplings=entries)
     graph["states"] = n
@@ -39,16 +38,16 @@ def provide_rooms(control: FieldTable) -> list[FieldTable]:
             structure.point(name, np.zeros(length, dtype=np.int64))
         pattern.point("structure", structure)
         pattern["structure_key"] = k + 1
-        rooms[k] = pattern.address
+        buffers[k] = pattern.address
         tables += [pattern, structure]
-    control.point("rooms", rooms)
+    control.point("pattern_buffers", buffers)
     control.point("graph", graph)
-    control.tables |= {f"room {k}": table for k, table in enumerate(tables)}
+    control.tables |= {f"pattern buffer {k}": table for k, table in enumerate(tables)}
     return tables[::2]
 
 
 def procedures() -> list[Procedure]:
-    return translate([pattern_in_room], ["pattern_in_room"])
+    return translate([pattern_in_buffer], ["pattern_in_buffer"])
 
 
 @build_once
@@ -56,9 +55,8 @@ def machine_code() -> Library:
     return compile_written(procedures, passes=1)
 
 
-def pattern_in_room(w: Control) -> SparsityPattern:
-    """Build the pattern of the `nonzero_flags`, with its structure, in the oldest buffer."""
-    pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
+def pattern_in_buffer(w: Control) -> SparsityPattern:
+    pattern = w.pattern_buffers[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)
     return pattern
