@@ -74,7 +74,7 @@ def _is_kernel(function: object) -> bool:
 
 
 def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
-    """Return (index of a node in a walk of the syntax tree, index of a mutation of that node) for each mutation."""
+    """Return (index of a node in a walk of the syntax tree, number of the mutation of that node) for each mutation."""
     nodes = enumerate(ast.walk(function))
     return [(index, choice) for index, node in nodes for choice in range(3) if _mutate(copy.copy(node), choice)]
 
@@ -142,7 +142,6 @@ class Campaign:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try the mutants; the session fails if a mutant survives."""
         recorded = self.recorded(session.items)
         for name in (name for name, test in recorded.items() if test.failed):
             print(f"fails on the unmutated project, and is omitted: {name}")
