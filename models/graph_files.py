@@ -136,7 +136,7 @@ EXPORTS: Mapping[str, Export] = MappingProxyType(
         "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
         "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
         "modelica": Export("a Modelica model", lambda model, out, _: modelica_source(model).write(out)),
-        "fmu": Export("a functional mock-up unit (FMI), which needs a C compiler", _fmu),
+        "fmu": Export("a functional mock-up unit (FMI); without a C compiler, its sources", _fmu),
         "casadi": Export("the rates as a function for casadi.Function.load", _casadi),
     }
 )

@@ -381,7 +381,7 @@ def _ambiguous(
     why = f"the guess {dict(guesses)} does not distinguish them" if guesses else "choose one solution"
     cures = (
         f"guess={guess} of compile_model or graph.compile, which picks the nearest solution",
-        f"initial={guess} of a run",
+        f"initial={guess} of a run of a compiled model",
         "a small C or I in the loop: its initial value then selects the solution",
     )
     places = tuple(dict.fromkeys(element.place for element in elements))

@@ -1,4 +1,4 @@
-"""An enzyme converts a substrate by mass action; amounts are in mol, times in s."""
+"""An enzyme converts a substrate by mass action; amounts are in mol."""
 
 from screwbond import Graph
 from screwbond.models import parts
