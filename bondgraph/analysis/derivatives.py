@@ -166,7 +166,7 @@ def linearise(
     modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
-    the wrong shape, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
+    the wrong shape, E260 for derivatives that are not finite, E262 if no solution of an algebraic loop is found."""
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

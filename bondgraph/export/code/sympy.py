@@ -231,8 +231,8 @@ def sympy_model(model: Compilable) -> SymPyModel:
     ----------
     model : compiled, or a graph, which is compiled first.
 
-    Raises `ModelError` E100 if `model` is not a model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has
-    no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E271 if an operation has no form in SymPy, E262 if no solution
+    of an algebraic loop is found at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))
