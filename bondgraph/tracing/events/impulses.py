@@ -197,7 +197,6 @@ def dependent_states(context: TracingContext) -> dict[str, str]:
 
 
 def largest(values: Sequence[Any]) -> Any:
-    """Return the largest absolute value of scalars, zero if there are none."""
     return functools.reduce(maximum, map(absolute, values), 0.0)
 
 
@@ -255,8 +254,8 @@ def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Coll
 def impulse_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> Impulse:
-    """Return the impulse of an event, or of all `sharing_events`, from the states before it (after its resets), in the modes
-    after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
+    """Return the impulse of an event, or of all `sharing_events` if the event is None, from the states between its resets and
+    the impulse, in the modes after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
     instant = jump_equations_of(context, acting, event, before)
     missing = Residual(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
@@ -321,8 +320,8 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps; a step that increases the residual is cut to a quarter. The states
-    are NaN if the residual stays too large."""
+    """Return states and impulses after damped Newton steps; a step that does not reduce the residual is cut to a quarter. The
+    states are NaN if the residual stays too large."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):
