@@ -65,10 +65,11 @@ def _branches(tree: Any, path: Sequence[int]) -> dict[int, list[Branch]] | None:
 
 
 def _cells(path: Sequence[int], branches: dict[int, list[Branch]], count: int) -> np.ndarray:
-    """Return cells (n, 2): the path in rows of equal length, with the first branch of a node above it and the second below.
+    """Return cells (n, 2): the path in rows of equal length (the last may be shorter), with the first branch of a node above it
+    and the second below.
 
-    At a turn, the bond to the next row takes the cells below the last node and above the first node of the next row; the
-    branches of both extend outwards.
+    At a turn, the bond to the next row takes the cells below the last node and above the first node of the next row; a branch
+    that would lie there extends outwards instead.
     """
     rows = 1 if len(path) <= ONE_ROW else max(2, round(float(np.sqrt(len(path) / WIDENESS))))
     columns = -(-len(path) // rows)
