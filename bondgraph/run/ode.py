@@ -124,7 +124,8 @@ def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.n
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:
         title = f"Newton's method finds no solution for the algebraic loop through {', '.join(unsolved.elements)} at t = {t:g} s"
-        raise RunError(Problem("E349", title, cures=('compile_model(graph, guess={"load.effort": 72.0}), near a solution',)))
+        cure = 'a guess near a solution: compile_model(graph, guess={"load.effort": 72.0})'
+        raise RunError(Problem("E349", title, cures=(cure,)))
     states = tuple(program.layout.label("x", k) for k in range(program.states))
     events = tuple(f"{edge.name}: {edge.kind}" for edge in program.transitions)
     return OdeFunctions(states, events, float(t), start, bound.p, np.array(m, dtype=float), sparse, bound)

@@ -317,8 +317,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, relative to its second difference, above which the parabola is not used; it is 0.2 for a sine with
-ten samples per period."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used; a sine needs at least 13
+samples per period."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
