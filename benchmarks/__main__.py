@@ -9,6 +9,7 @@ from typing import Any
 from benchmarks import (
     bondgraphtools,
     chain,
+    coupled_models,
     delta,
     events,
     exports,
@@ -28,7 +29,6 @@ from benchmarks import (
     sweeps,
     tree,
     two_eggs,
-    walls,
 )
 from benchmarks.command import run_command
 
@@ -38,7 +38,7 @@ MAINS = {
     "front end": front_end.main,
     "outputs": outputs.main,
     "tree": tree.main,
-    "walls": walls.main,
+    "coupled models": coupled_models.main,
     "reactions": reactions.main,
     "networks": networks.main,
     "delta": delta.main,

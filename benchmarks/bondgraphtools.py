@@ -12,11 +12,10 @@ from typing import Any
 
 from benchmarks.chain import construction
 from benchmarks.command import run_command
-from benchmarks.timing import processor, table
+from benchmarks.timing import processor, table, without_cache
 
 
 def their_chain(sections: int) -> Any:
-    """Return masses in a row from a wall, as in `benchmarks.chain.chain`."""
     import BondGraphTools as peer
 
     graph, before = peer.new(name="chain"), peer.new("Sf", value=0, name="wall")
@@ -34,7 +33,7 @@ def their_chain(sections: int) -> Any:
 
 
 def compare(sections: int) -> dict[str, float]:
-    """Return the seconds to build the equations (theirs), and to build a right-hand side and call it once (ours)."""
+    """Return the seconds to derive the equations (theirs), and to compile a right-hand side and call it once (ours)."""
     _, ours = construction(sections)
     begin = time.perf_counter()
     relations = their_chain(sections).constitutive_relations
@@ -53,8 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    construction(2)  # modules that are loaded only once
-    rows = [compare(sections) for sections in (SIZES[:1] if quick else SIZES)]
+    with without_cache():
+        construction(2)  # modules that are loaded only once
+        rows = [compare(sections) for sections in (SIZES[:1] if quick else SIZES)]
     shown = [[str(int(r["sections"])), *(f"{r[k]:.3g}" for k in ("ours", "BondGraphTools", "ratio"))] for r in rows]
     head = ["sections", "ours, s", "BondGraphTools, s", "ratio"]
     print(table(f"a chain, graph to equations, on {processor()}", head, shown))

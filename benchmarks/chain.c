@@ -1,7 +1,7 @@
 /* Chain of n mass-spring-damper sections from a wall, written by hand, to compare with the compiled right-hand side.
  *
- * State: momentum of mass i, then extension of spring i, for i = 0 ... n - 1. This is the shortest form known to the author: one
- * pass that carries the velocity and force of the previous section along, with precomputed reciprocal masses. */
+ * State: momentum of mass i, then extension of spring i, for i = 0 ... n - 1. One pass carries the velocity and the force of
+ * the previous section along; reciprocal masses are precomputed. */
 
 void chain_rates(long n, const double *restrict x, const double *restrict lightness, const double *restrict stiffness,
                  const double *restrict damping, double *restrict rates)

@@ -28,8 +28,7 @@ AGREEMENT = 1e-12
 
 
 def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
-    """Return masses in a row from a wall, each attached to the preceding mass by a spring and a damper with their own
-    values."""
+    """Return masses in a row from a wall, with a spring and a damper between neighbours."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")
@@ -54,7 +53,6 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
-    """Return the compiled chain, and the seconds of each stage to the first call of the right-hand side."""
     begin = time.perf_counter()
     graph = chain(sections)
     built = time.perf_counter()
@@ -98,7 +96,7 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 
 def machine_code(compiled: Compiled) -> float:
-    """Return the seconds that LLVM takes for the routines that every run needs; nan unless the model is compiled in loops."""
+    """Return the seconds that LLVM takes for the routines that every run needs; nan for a model that is not compiled in loops."""
     from bondgraph.schedule.build import EAGER, schedule_routines
     from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
@@ -113,7 +111,7 @@ def machine_code(compiled: Compiled) -> float:
 
 
 def stiff(sections: int) -> dict[str, float]:
-    """Measure a run with springs of 1e6 N/m by rodas5p, in CPU seconds, which other users of the machine hardly affect."""
+    """Measure a run with springs of about 1e6 N/m by rodas5p, in CPU seconds."""
     compiled = compile_model(chain(sections, stiffness=1e6, damping=2e3))
     compiled.simulate(1e-6, method="rodas5p")  # compiles the Jacobian
     begin = time.process_time()
@@ -133,7 +131,7 @@ def stiff(sections: int) -> dict[str, float]:
 
 
 def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
-    """Return the exponent b of seconds = a N^b between adjacent sizes."""
+    """Return the exponent b of seconds = a N^b between successive sizes."""
     return [float(e) for e in np.diff(np.log(seconds)) / np.diff(np.log(counts))]
 
 

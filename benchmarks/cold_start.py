@@ -1,7 +1,7 @@
 """Time to build and compile in fresh processes, without imports, and the time of `import bondgraph`.
 
-`python -m benchmarks.cold_start NAME` is such a process: it reads the modules to import first, a JSON list, from its standard
-input, and prints its times as JSON.
+`python -m benchmarks.cold_start NAME` is such a process: it reads a JSON list of modules to import first from its standard input,
+and prints its times as JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_count
 
 
 def python(arguments: list[str], cache: str, given: str = "") -> str:
-    """Return the output of a fresh Python process that uses this cache folder."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "SCREWBOND_CACHE": cache, "PYTHONPATH": path}
     done = subprocess.run(
@@ -35,18 +34,14 @@ def import_time(package: str) -> float:
 
 
 def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
-    """Return the times of a fresh process that imports `modules` before it measures."""
     answer: dict[str, Any] = json.loads(python(["-m", "benchmarks.cold_start", name], cache, json.dumps(modules)))
     return answer
 
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Return medians over fresh processes, with the cache on disk disabled and with a full cache. Without repeats, return the
-    times of the first process with the usual cache, so that a trial does not recompile the solvers.
-
-    `lazy` is the time that the first process spends on modules that the package imports late; the other processes have
-    loaded them already.
-    """
+    """Return medians over fresh processes, with the cache on disk disabled and with a full cache. With 0 repeats, return the
+    times of the first process as cold, and of a second one as warm, both with the usual cache: a trial does not recompile the
+    solvers."""
     from benchmarks.timing import median
 
     with tempfile.TemporaryDirectory() as empty:
@@ -66,7 +61,6 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
 
 
 def imports(repeats: int = 5) -> dict[str, float]:
-    """Return the median seconds of `import numpy` and of `import bondgraph` in alternating fresh processes."""
     from benchmarks.timing import median
 
     times: dict[str, list[float]] = {"numpy": [], "bondgraph": []}

@@ -42,9 +42,9 @@ def run_command(
 ) -> dict[str, Any] | None:
     """Measure and print with `run`(quick), and write its figures to a JSON file and its tables into the README, if requested.
 
-    Return the figures, or None, with a message, if a C compiler or one of `PACKAGES` is missing.
+    Return the figures, or None, with a message, if a program that the benchmark needs is missing.
 
-    Raises `SystemExit` if hand-written and compiled code disagree.
+    Raises `SystemExit` if results that must agree do not.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
@@ -73,7 +73,6 @@ def run_command(
 
 
 def with_tables(page: str, name: str, tables: str) -> str:
-    """Return the README with these tables as the results of the benchmark `name`, in alphabetical order of the benchmarks."""
     head, _, rest = page.partition("\n## Results\n")
     introduction, *blocks = re.split(r"^### ", rest, flags=re.MULTILINE)
     kept = {block.partition("\n")[0]: block for block in blocks}

@@ -33,7 +33,7 @@ TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
 DROPS = tuple(itertools.product((DeltaParameters.fit().DAMPING, 1e-3, 0.0), (1e-6, 1e-9)))
 """Damping of the angles, and rtol, of the free drops."""
 STALLED = 20_000
-"""Number of steps after which a run is stopped."""
+"""Number of steps after which a run in minimal coordinates is stopped."""
 
 
 def construction() -> dict[str, float]:
@@ -50,7 +50,7 @@ def construction() -> dict[str, float]:
 
 def dynamics(rounds: int) -> dict[str, Any]:
     """Return the seconds per evaluation of the rates (18,), in both forms and in C, at random states that violate the
-    constraint."""
+    constraints."""
     p = DeltaParameters.fit()
     x, u = random_states(STATES)
     u[:] = u[0]  # one set of parameters for all states, on both sides
@@ -124,7 +124,7 @@ def tolerances(several: Sequence[float] = TOLERANCES, repeats: int = 7) -> list[
 
 
 def coordinates(drops: Sequence[tuple[float, float]] = DROPS, repeats: int = 9) -> dict[str, Any]:
-    """Compare eighteen stabilised states with six minimal states: cost, and free drops through the singularities."""
+    """Compare eighteen stabilised states with six minimal states: cost, and free drops through singular postures."""
     p = DeltaParameters.fit()
     y, u = np.array(START), (-1.2, -1.5, -1.3)
     minimal, robot = compile_model(minimal_graph(p, y, torques=u)), DeltaRobot(p)

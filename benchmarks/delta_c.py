@@ -29,7 +29,7 @@ class DeltaC:
     p: np.ndarray
 
     def many(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """Return a call that evaluates all rows of x (n, 18) and u (n, 3) into `out` (n, 18); all contiguous."""
+        """Return a call that evaluates all rows of x (n, 18) and u (n, 3) into `out` (n, 18); all arrays are contiguous."""
         function = self.library.delta_many
         function.argtypes, function.restype = [ctypes.c_long, *[ctypes.c_void_p] * 4], None
         addresses = [array.ctypes.data for array in (x, u, self.p, out)]
@@ -37,7 +37,6 @@ class DeltaC:
         return lambda: (function(len(x), *addresses), keep)[1]
 
     def one(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """Return a call that evaluates one state x (18,) and u (3,) into `out` (18,)."""
         function = self.library.delta_rates
         function.argtypes, function.restype = [ctypes.c_void_p] * 4, None
         addresses = [array.ctypes.data for array in (x, u, self.p, out)]

@@ -15,8 +15,8 @@ START = (0.6, 0.8, 0.95)
 
 
 def engines(count: int) -> dict[str, Any]:
-    """Return the seconds per evaluation of forward dynamics in MuJoCo and Pinocchio, and per call from Python; "skipped" if
-    missing."""
+    """Return the seconds per evaluation of forward dynamics, and per call from Python; "skipped" for an engine that is not
+    installed."""
     p = undamped(DeltaParameters.fit())
     robot = DeltaRobot(p)
     posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)

@@ -17,8 +17,8 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 @dataclass(frozen=True)
 class Rod:
-    """Link with the parts fixed to it: mass (kg), distance of the centre from the upper joint (m), transverse moment of
-    inertia (kg m^2)."""
+    """Link and the parts fixed to it: mass (kg), distance of the centre of mass from the upper joint (m), transverse moment of
+    inertia about the centre of mass (kg m^2)."""
 
     mass: float
     centre: float

@@ -84,7 +84,7 @@ class DeltaMujoco:
         return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
 
     def run(self, t_end: float, torque: Any = None) -> None:
-        """Advance to t_end (s) in fixed steps; torques u(t), if given, are held over each step."""
+        """Advance to t_end (s) in fixed steps; torques u(t), if given, are constant over each step."""
         import mujoco
 
         count = round((t_end - self.data.time) / self.model.opt.timestep)

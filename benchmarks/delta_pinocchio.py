@@ -1,4 +1,4 @@
-"""The delta robot in Pinocchio: the same joints, with the tips held together by Pinocchio's constrained dynamics. Needs
+"""The delta robot in Pinocchio: the joints of `delta_joints`, with the tips held together by constrained dynamics. Needs
 `screwbond[pinocchio]`."""
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ class DeltaPinocchio:
 
     @classmethod
     def make(cls, p: DeltaParameters, alpha_1: float = 10.0, alpha_0: float = 25.0) -> DeltaPinocchio:
-        """Return the robot with Baumgarte's constants alpha_1 in 1/s and alpha_0 in 1/s^2."""
         import pinocchio as pin
 
         upper, lower = rods(p)
@@ -53,7 +52,6 @@ class DeltaPinocchio:
         return cls(model, data, ties, tie_data, pin.ProximalSettings(1e-14, 1e-14, 0.0, 10))
 
     def acceleration(self, hinge: np.ndarray, rates: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return the hinge accelerations (9,) at motor torques u (3,)."""
         import pinocchio as pin
 
         tau = np.zeros(9)

@@ -1,8 +1,7 @@
 """The tracking of `delta_tracking` under a controller that is sampled at 1 kHz and holds its torques between samples.
 
-The tool's velocity is a filtered difference, as in the graph. A sampled controller needs no callback: MuJoCo is stepped from one
-sample to the next by a Python loop of 10 000 rounds, as is usual; Pinocchio takes its Runge-Kutta steps in that loop.
-In screwbond every sample ends an integration step and restarts the integration, in machine code.
+The tool's velocity is a filtered difference of its position, as in the graph. MuJoCo and Pinocchio run from sample to sample in a
+Python loop of 10,000 rounds. In screwbond every sample ends an integration step and restarts the integration, in machine code.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ PERIOD = 1e-3
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np.ndarray], np.ndarray]:
-    """Return the torques (3,) from a tick and the motor angles, as machine code that keeps the last tool position and its
-    filtered difference."""
+    """Return a function (tick, motor angles) -> torques (3,) of machine code, which keeps the last tool position and its filtered
+    difference."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("last", 3), ("slope", 3), ("gain", 1))
@@ -104,7 +103,6 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
 
 
 def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """Return Pinocchio's run with one Runge-Kutta step per sample and this project's Baumgarte constants."""
     from benchmarks.delta_pinocchio import DeltaPinocchio
 
     control, engine = controller(parameters, motion), DeltaPinocchio.make(parameters)

@@ -1,13 +1,11 @@
-"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each with a tool
-error of about 1 um.
+"""Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each with a tool error of at most
+1 um.
 
-The robot is undamped, since damping of the angles phi has no counterpart in hinges. All programs have the same
-controller, motion and start, and are compared with one reference run at a tight tolerance. MuJoCo (one call of
-`mj_step` for all RK4 steps, with the controller as `mjcb_control`) and Pinocchio (RK4 in a Python loop, which the
-time includes) get the controller as one compiled function. Their steps, and MuJoCo's constraint stiffness, are the
-cheapest of a grid that meet the error bound.
-
-The cost of MuJoCo's callbacks, four per step, is stated too, from the same steps without a controller.
+The robot is undamped, since damping of the angles phi has no counterpart in hinges. All programs have the same controller, motion
+and start, and are compared with one reference run at a tight tolerance. MuJoCo (one call of `mj_step` for all RK4 steps, with the
+controller as `mjcb_control`) and Pinocchio (RK4 in a Python loop, which the time includes) get the controller as one compiled
+function. Their steps, and MuJoCo's constraint stiffness, are the first of a grid, from the longest step, that meet the error
+bound. The same steps of MuJoCo without a controller show the cost of its callbacks.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ GOAL = 1e-6
 
 
 def tour(parameters: DeltaParameters) -> Motion:
-    """Return a motion of the tool within limits, twice through six waypoints in 10 s."""
+    """Return a motion of the tool within limits, twice through six waypoints in 10 s, and then a hold of 1 s."""
     centre = DeltaRobot(parameters).forward_kinematics((0.25 * np.pi,) * 3).w
     offsets = 0.01 * np.array([[0, 0, 0], [10, 2, -3], [3, 10, 3], [-8, 5, -2], [-6, -9, 4], [5, -8, 0], [0, 0, 0]])
     once = cubic_spline(centre + offsets, velocity=0.5, acceleration=4.0, jerk=80.0)
@@ -57,7 +55,7 @@ def tour(parameters: DeltaParameters) -> Motion:
 
 
 def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, np.ndarray, np.ndarray], np.ndarray]:
-    """Return a function (time, motor angles, rates) -> torques (3,) of machine code."""
+    """Return the function (time, motor angles, their rates) -> torques (3,), evaluated in machine code."""
     tables = [np.asarray(value.value) for value in motion_parameters(motion).values()]
     tape = Tape()
     blocks = (("t", 1), ("y", 3), ("dy", 3))
@@ -192,12 +190,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
 
 def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict[str, dict[str, Any]]:
     """Return the seconds of the whole call, the error and the settings of each installed program, and its `ratio` to this
-    project's time.
-
-    Parameters
-    ----------
-    rounds : alternating calls of each program; the median of their ratios is given.
-    """
+    project's time; `rounds` is the number of alternating calls."""
     p = undamped(parameters or DeltaParameters.fit())
     motion = tour(p)
     entry, reference = ours(p, motion)
@@ -210,7 +203,7 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
 
 
 def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
-    """Return the median times of alternating calls, and the medians of their ratios to the time of the first program."""
+    """Return the median times of alternating calls, and the medians of their ratios to the time of the first entry."""
     seconds = {each.name: np.empty(rounds) for each in entries}
     for k in range(rounds):
         for each in entries:

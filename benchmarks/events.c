@@ -2,8 +2,6 @@
  *
  * Dormand and Prince's method of order 8(5,3) with its dense output (coefficients.h is printed from the published tables),
  * step control as in the compiled runs, and events that are located on the dense output and reached by a separate step.
- * A general solver must check at an event whether the guard rises or only has rounding error, whether events accumulate,
- * and what energy the event takes; for these two models the author knew all this.
  * -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +12,7 @@
 #include "coefficients.h"
 
 #if defined(MODEL_BOOST)
-#define N 3 /* flux linkage, charge, time since the last turn */
+#define N 3 /* flux linkage, charge, time since the last switching */
 enum { CLOSED, OPEN };
 static const double L = 100e-6, C = 100e-6, R = 10.0, BATTERY = 12.0, HALF = 0.5 / 50e3;
 static const double START[N] = {100e-6 * 4.0, 100e-6 * 24.0, 0.0}, USUAL[N] = {1e-4, 1e-3, 0.0};
@@ -154,7 +152,7 @@ static void accept(Run *r, double t_new) {
     r->steps++;
 }
 
-/* Size of a leg's first step, from two evaluations (Hairer, Norsett, Wanner, II.4). */
+/* Size of the first step after the start or an event, from two evaluations (Hairer, Norsett, Wanner, II.4). */
 static double first_step(Run *r, double longest) {
     double size = 0.0, speed = 0.0, bend = 0.0, y[N], later[N];
     for (int i = 0; i < N; i++) {

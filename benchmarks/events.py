@@ -1,9 +1,8 @@
 """Runs that consist almost entirely of events, in screwbond and in hand-written C: a boost converter at 50 kHz and a bouncing
 ball.
 
-The C code uses the same method, locates and steps to the same events, and is written for these two models (`events.c`). Our times
-are for a whole `simulate`, for `run` of a prepared run, and per run for many runs in one call. Models with many ideal elements, a
-bridge of six diodes and rows of blocks with dry friction between them, have no C version.
+The C code is written for these two models (`events.c`); it uses the same method, and locates and steps to the events in the same
+way. Models with many ideal elements, a bridge of six diodes and rows of blocks with dry friction between them, have no C version.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from screws.scalars import sin
 SOURCE = Path(__file__).with_name("events.c")
 SAMPLES = 101
 AGREEMENT = 1e-6
-"""Largest relative difference of final states that the two tolerances allow over all events of a run."""
+"""Largest difference of final states, relative to the largest value of each state, that the tolerances here and in C allow."""
 
 
 def boost() -> Graph:
@@ -112,7 +111,7 @@ CASES = (
     Case("boost converter, 50 kHz", boost, 2.0, 0.02, "MODEL_BOOST", ("l.p", "c.q", "clock.s")),
     Case("bouncing ball", with_restitution, 6.0, 6.0, "MODEL_BALL", ("floor.h", "ball.p")),
 )
-ALONE = (("bridge of 6 diodes", bridge, 30.0), *((f"row of {n} blocks", partial(row, n), 60.0 / n) for n in (5, 20, 40)))
+WITHOUT_C = (("bridge of 6 diodes", bridge, 30.0), *((f"row of {n} blocks", partial(row, n), 60.0 / n) for n in (5, 20, 40)))
 """Models without C code: name, graph and end time of the run, s."""
 
 
@@ -132,17 +131,18 @@ def _run(quick: bool) -> dict[str, Any]:
         ratios = [f"{own[f'{name} / C']['median']:.1f}" for name in WAYS]
         rows.append((case.name, f"{own['events']}", f"{own['handed back']}", *times, *ratios, f"{own['whole run']:.2f}"))
     head = ("", "events", "in Python", *WAYS, "C -O2", *(f"{name} / C" for name in WAYS), "simulate, ms")
-    print(table("microseconds an event (CPU)", head, rows))
+    title = f"microseconds of CPU time per event ({found['processor']})"
+    print(table(title, head, rows))
     print()
     rows = []
-    for name, make, end in ALONE:
-        own = found[name] = _alone(make(), end, 3 if quick else 15)
+    for name, make, end in WITHOUT_C:
+        own = found[name] = _without_c(make(), end, 3 if quick else 15)
         rows.append((name, f"{own['transitions']}", f"{own['events']}", f"{own['handed back']}", f"{own['run']:.1f}"))
-    print(table("microseconds an event (CPU)", ("", "transitions", "events", "in Python", "run"), rows))
+    print(table(title, ("", "transitions", "events", "in Python", "run"), rows))
     return found
 
 
-def _alone(graph: Graph, end: float, rounds: int) -> dict[str, Any]:
+def _without_c(graph: Graph, end: float, rounds: int) -> dict[str, Any]:
     compiled = compile_model(graph)
     settings: dict[str, Any] = {"samples": np.linspace(0.0, end, SAMPLES), "max_events": 1e7, "progress": False}
     run, prepared, seconds = compiled.simulate(end, **settings), compiled.prepare_run(end, **settings), np.empty(rounds)
@@ -190,8 +190,8 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
 
 
 def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, counts: np.ndarray) -> None:
-    """Check that both runs have the same events, except for a ball's last bounces before it comes to rest, and the same final
-    state."""
+    """Raise `Disagreement` unless the final states agree to `AGREEMENT`, and the numbers of events to 15 %: the last bounces
+    before a ball comes to rest differ."""
     places = [compiled.program.layout[name].start for name in case.states]
     sizes = np.abs(run.x[:, places]).max(axis=0)
     off = float(np.max(np.abs(run.x[-1, places] - final) / sizes))

@@ -72,7 +72,6 @@ def _cpu() -> float:
 
 
 def cost(what: str) -> None:
-    """Print, as JSON, the seconds that an export of the oscillator takes and its size in bytes."""
     case = CASES["oscillator"]
     compiled = compile_model(case.graph(), progress=False)
     compiled.simulate(case.t_end, progress=False)
@@ -95,7 +94,6 @@ def cost(what: str) -> None:
 
 
 def _flags() -> tuple[str, ...]:
-    """Return the compiler options, as a function so that tests can replace them."""
     return "-std=c99", "-ffp-contract=off", *FLAGS["gcc -O2"]
 
 
@@ -122,7 +120,6 @@ def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
 
 
 def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, float]:
-    """Return the seconds and steps of a run in this process, in C and in WebAssembly, and ratios to the run in this process."""
     compiled = compile_model(case.graph(), progress=False)
     settings = {**case.settings, "progress": False}
     here, count = _here(compiled, case, settings)
@@ -152,7 +149,6 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
 
 
 def _here(compiled: Compiled, case: Case, settings: Mapping[str, Any]) -> tuple[Callable[[int], float], int]:
-    """Return a function that repeats a run n times and returns the seconds of one, and the number of its steps."""
     prepared = compiled.prepare_run(case.t_end, **settings)
     x, p, m = prepared.start_values()
     steps = compiled.simulate(case.t_end, **settings).statistics.steps

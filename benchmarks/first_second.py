@@ -36,7 +36,7 @@ PARTS = (
 
 
 def oscillator() -> Graph:
-    """Return a mass on a spring; running it loads all modules and the elementary functions."""
+    """Return a mass on a spring; its run loads all modules and the elementary functions."""
     graph = Graph("oscillator")
     graph.series(Se("push", sine, signals="time"), I("mass", 1.0), C("spring", stiffness=4.0), R("damper", 0.1))
     return graph
@@ -55,7 +55,6 @@ def blocks(count: int, *, sprung: bool) -> Graph:
 
 
 def diodes(count: int) -> Graph:
-    """Return phases with a diode each, and a resistor from their star point."""
     graph, plus = Graph("diodes"), J0("plus")
     for k in range(count):
         phase = Se(f"phase {k}", lambda t, angle=2 * pi * k / count: 100.0 * sine(100 * pi * t + angle), signals="time")
@@ -123,7 +122,6 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "hand": (lambda: Hand().graph(), 0.3),
     "Bricard's linkage": (bricard, 0.3),
 }
-"""Models, and the end times of their runs, s."""
 
 
 def worker(name: str) -> dict[str, float]:

@@ -56,7 +56,6 @@ def driven(sections: int) -> Graph:
 
 
 def plate(nodes: int) -> Graph:
-    """Return heat conduction in a square plate: random capacities at its nodes, random conductances between neighbours."""
     rng = np.random.default_rng(0)
     side = round(nodes**0.5)
     graph = Graph("plate")
@@ -78,7 +77,7 @@ KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": unev
 
 
 def construction(kind: str, parts: int) -> dict[str, float]:
-    """Return CPU seconds by stage and peak memory, MB; to be run in a separate process."""
+    """Return CPU seconds by stage and the peak memory of the process, MB."""
     import resource
 
     with without_cache():
@@ -97,7 +96,7 @@ def construction(kind: str, parts: int) -> dict[str, float]:
 
 
 def refusal(parts: int) -> float:
-    """Return the CPU seconds until one wrong bond among many is refused."""
+    """Return the CPU seconds until a chain is refused because a 0-junction has two sources of effort."""
     graph = chain(parts)
     wrong = Se("second source", 1.0)
     graph.connect(graph["f0"], wrong).connect(graph["f0"], Se("third source", 1.0))
@@ -127,9 +126,9 @@ def calls(function: Callable[[], object]) -> int:
     return found
 
 
-def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
-    """Return the number of Python calls per additional part, from graph to right-hand side. A first model, which also
-    loads modules and fills Python's caches, is not counted."""
+def calls_per_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
+    """Return the number of Python calls per additional part, from graph to right-hand side. A first model, which also loads
+    modules and fills Python's caches, is not counted."""
     compile_model(make(counted[0]), backend="numpy")
     few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
     return (many - few) / (counted[1] - counted[0])
@@ -148,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
-    """Measure everything; each process compiles `models` models, or all if None."""
+    """Measure everything; each process compiles `models` models, or one process compiles all if None."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []
@@ -157,7 +156,7 @@ def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int
             several = sizes if kind == "chain" else sizes[:3]
             found["construction"][kind] = {parts: pool.apply(construction, (kind, parts)) for parts in several}
     for kind, of_kind in found["construction"].items():
-        found["calls"][kind] = calls_a_part(KINDS[kind], counted)
+        found["calls"][kind] = calls_per_part(KINDS[kind], counted)
         powers = ["-", *(f"{e:.2f}" for e in growth(list(of_kind), [own["total"] for own in of_kind.values()]))]
         for (parts, own), power in zip(of_kind.items(), powers, strict=True):
             stages = [f"{own[stage]:.2f}" for stage in ("graph", "checks", "compile", "total")]

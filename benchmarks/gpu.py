@@ -1,5 +1,4 @@
-"""Runs on a GPU: comparison bit for bit with the CPU, runs per second relative to all cores, and other programs if they are
-installed.
+"""Runs on a GPU: comparison bit for bit with the CPU, and runs per second, also of all cores and of other installed programs.
 
 `python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; without a GPU, it prints the reason and stops.
 """
@@ -35,7 +34,6 @@ RTOL = 1e-10
 
 
 def oscillator() -> Graph:
-    """Return a damped oscillator under a constant force, whose motion has a closed form."""
     graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", PUSH), velocity).connect(velocity, I("mass", inertia=INERTIA))
     return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=DAMPING))
@@ -45,7 +43,6 @@ MODELS = {"oscillator": Case(oscillator, "spring.stiffness", last("spring.q"), T
 
 
 def first_gpu() -> DeviceFacts:
-    """Return facts about the first GPU; raises `Missing` with the reason if there is none."""
     try:
         device = device_of("cuda", 1)
     except (ExtraError, RunError) as error:
@@ -55,12 +52,11 @@ def first_gpu() -> DeviceFacts:
 
 
 def stiffnesses(runs: int) -> np.ndarray:
-    """Return the stiffnesses of the spring (runs,), N/m."""
     return 50.0 * np.linspace(0.9, 1.1, runs)
 
 
 def exact(stiffness: np.ndarray) -> np.ndarray:
-    """Return the position of the oscillator at the end, m."""
+    """Return the position of the oscillator at the end in closed form, m."""
     decay = DAMPING / (2.0 * INERTIA)
     rate = np.sqrt(stiffness / INERTIA - decay**2)
     swing = np.cos(rate * T_END) + decay / rate * np.sin(rate * T_END)
@@ -78,7 +74,6 @@ def seconds_of(call: Callable[[], Any], rounds: int) -> float:
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Compare runs on the GPU bit for bit with the CPU; return runs per second on the GPU and on all cores."""
     compiled = compile_model(case.build(), progress=False)
     rtol = RTOL if case is MODELS["oscillator"] else 1e-7
     prepared = compiled.prepare_run(case.t_end, samples=case.t_end / (SAMPLES - 1), rtol=rtol, progress=False)
@@ -103,8 +98,7 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
-    """Measure the oscillator in diffrax, Dopri8 in double precision, on the device that JAX finds; raises `Missing` without
-    diffrax."""
+    """Measure the oscillator in diffrax, Dopri8 in double precision, on the device that JAX finds."""
     try:
         import diffrax
         import jax
@@ -135,8 +129,7 @@ def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
 
 
 def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
-    """Measure a simulated second of the delta robot in MuJoCo Warp, in single precision with steps of 1 ms; raises `Missing`
-    without it."""
+    """Measure a simulated second of the delta robot in MuJoCo Warp, in single precision."""
     try:
         mujoco_warp, warp = (importlib.import_module(name) for name in ("mujoco_warp", "warp"))
     except ImportError as error:

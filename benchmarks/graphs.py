@@ -14,12 +14,10 @@ END = {"s2a": 2.0, "s1a": 0.3}  # s
 
 
 def rolling() -> Graph:
-    """Return scenario S2a, an egg that rolls round a fixed egg, as in the example."""
     return rolling_eggs.build()[0]
 
 
 def colliding() -> Graph:
-    """Return scenario S1a: two free eggs without friction."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     mass, inertia = rolling_eggs.MASS, rolling_eggs.INERTIA
     egg1 = rigid_body(

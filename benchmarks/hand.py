@@ -1,4 +1,4 @@
-"""The dexterous hand: graph to callable, a run, and the compiled right-hand side compared with hand-written C."""
+"""The dexterous hand: graph to callable, runs, and the compiled right-hand side compared with hand-written C."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ FINGER, CONTACT, BALL, VIRTUAL = 0, 24, 54, 67
 
 @contextmanager
 def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
-    """Return the library that gcc compiles from the C file."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hand.so"
         command = [compiler(), *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
@@ -52,7 +51,7 @@ def rates(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nda
 
 
 def packed(scenario: HandScenario) -> np.ndarray:
-    """Return the parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
+    """Return the parameters (80,) of the C function."""
     g = scenario.parameters
     if g.fingers != FINGERS or g.object_shape != "sphere" or len(scenario.steps) > 2:
         raise ValueError("the C code is written for three fingers, a sphere and two steps of the reference")
@@ -105,8 +104,8 @@ def packed(scenario: HandScenario) -> np.ndarray:
 
 
 AGREEMENT = 1e-10
-"""Largest difference of the two right-hand sides, relative to the largest rate of its kind, that counts as rounding error: forces
-of 2e4 N/m times 0.1 m cancel in the accelerations."""
+"""Largest difference of the two right-hand sides that counts as rounding error, relative to the root mean square of each rate:
+forces of 2e4 N/m times 0.1 m cancel in the accelerations."""
 
 RTOL = 1e-8
 WAYS = tuple((method, rtol) for rtol in (1e-6, RTOL) for method in ("auto", "radau5"))
@@ -148,7 +147,7 @@ def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.nd
 
 def disagreement(compiled: Compiled, scenario: HandScenario, loaded: ctypes.CDLL, along: np.ndarray, t: float = 3.1) -> float:
     """Return the largest difference at states near the states `along`, with contacts on and off, in all charts, relative to the
-    size of quantities of the same kind."""
+    root mean square of each rate."""
     random = np.random.default_rng(2)
     states, modes = places(compiled)
     x = along[::10]
@@ -205,8 +204,8 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 
 def starts(repeats: int) -> dict[str, float]:
-    """Measure the seconds from graph to callable in fresh processes without cached code, excluding imports; without
-    repeats, in one process with the usual cache, so that a trial does not recompile the solvers."""
+    """Measure the seconds from graph to callable in fresh processes without cached code, excluding imports; with 0 repeats, in
+    one process with the usual cache, so that a trial does not recompile the solvers."""
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}

@@ -78,7 +78,7 @@ def scene(given: HandParameters, pose: Posture, step: float, constant: float) ->
 
 
 def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
-    """Return a finger as four nested links, whose frames are parallel to e_r, e_t, z."""
+    """Return a finger as four nested links, whose frames are parallel to e_r, e_t, z at pitch zero."""
     pole = in_last_link(given, finger, pose.joints[finger], pose.poles[finger])
     last = given.link_lengths[3]
     text = (

@@ -24,12 +24,11 @@ AGREEMENT = 1e-12
 """Largest relative difference between the two right-hand sides that counts as rounding error."""
 
 
-class Missing(RuntimeError):
-    """Error of a comparison whose program is not installed."""
+class Missing(RuntimeError): ...
 
 
 class Disagreement(RuntimeError):
-    """Error raised if the two right-hand sides are not the same function, so that their speeds cannot be compared."""
+    """Error raised if two programs do not compute the same, so that their speeds cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,6 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
 
 
 def ensure_same(name: str, compiled: Compiled, library: ctypes.CDLL) -> float:
-    """Return the largest relative difference; raises `Disagreement` if it exceeds `AGREEMENT`."""
     worst = disagreement(name, compiled, library)
     if not worst <= AGREEMENT:
         raise Disagreement(f"{name}: compiled and hand-written right-hand sides differ by {worst:.1e} relative")

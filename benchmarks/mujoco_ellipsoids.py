@@ -81,7 +81,6 @@ def start(stiffness: float = STIFFNESS) -> Start:
 
 
 def graph() -> Graph:
-    """Return this project's model, the contact of the example with these ellipsoids."""
     skin, at = ellipsoid(AXES), start()
     fixed = ground("ellipsoid 1", surface=skin)
     rolling = rigid_body(
@@ -132,7 +131,6 @@ def ours(compiled: Compiled, rtol: float, repeats: int) -> dict[str, Any]:
 
 
 def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
-    """Return the cost, slip and energy of a MuJoCo run for a time step and a time constant of the contact (s)."""
     import mujoco
 
     stiffness = MASS * IMPEDANCE / ((1.0 - IMPEDANCE) * (IMPEDANCE * constant) ** 2)
@@ -216,8 +214,6 @@ def _rotation(q: np.ndarray) -> np.ndarray:
 
 
 def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float, last: np.ndarray) -> dict[str, Any]:
-    """Return the total slip (m), the largest slip velocity (m/s), and the change of mechanical energy relative to the initial
-    kinetic energy."""
     return {
         "slip": float(np.trapezoid(slip, t)),
         "slip velocity": float(np.max(slip)),
@@ -244,7 +240,6 @@ def measure(repeats: int = 7, cases: Sequence[tuple[float, float]] = CASES) -> d
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """Return the results as a table, with ratios to our run at rtol 1e-8."""
     base = found["runs"]["screwbond, rtol 1e-08"]
     rows = []
     for name, run in found["runs"].items():

@@ -25,7 +25,7 @@ STEPS = "two samples"
 
 
 def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Return CPU seconds and peak memory (MB), without the model's arrays, for each choice of quantities to keep."""
+    """Return CPU seconds and peak memory (MB), without the compiled model, for each choice of quantities to keep."""
     compiled = compile_model(chain(sections), progress=False)
     names = compiled.program.layout.names("out")
     name, times = names[len(names) // 2], np.linspace(0.0, T_END, SAMPLES)

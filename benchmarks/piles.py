@@ -1,12 +1,12 @@
 """Piles of boxes and balls in screwbond, MuJoCo and Bullet: cost of a step, overlap, creep, and remaining energy.
 
-All bodies fall from the same positions and come to rest; no program lets them sleep. MuJoCo's contact and friction
-are soft, so resting bodies overlap and leaning bodies creep; it has elliptic cones, and `solref` is 20 ms, its
-default, or twice the step, the minimum by its manual. In screwbond contact is rigid and Coulomb's law is solved to
-1e-4 of the largest velocity. Bullet has its own defaults (50 iterations) without damping. Times are CPU times.
+All bodies start at the same positions; no program lets them sleep. MuJoCo's contact and friction are soft, so resting bodies
+overlap and leaning bodies creep; it has elliptic cones, and `solref` is 20 ms, its default, or twice the step, the minimum by its
+manual. In screwbond contact is rigid and Coulomb's law is solved to 1e-4 of the largest relative velocity. Bullet has its own
+defaults (50 iterations) without damping. Times are CPU times.
 
-In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by Newton's method a step
-takes 9 s), and the other programs run only the first half second.
+In the hopper screwbond makes at most 200 sweeps, MuJoCo solves by conjugate gradients (by Newton's method a step takes 9 s), and
+the other programs run only the first half second.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ TILT, WALL = np.radians(60.0), 0.3  # tilt of the bag's four walls, which lean o
 
 @dataclass(frozen=True)
 class Scene:
-    """Equal bodies of 1 kg at their initial poses, in a bag with walls or on a floor."""
+    """Equal bodies of 1 kg at their initial poses, on a floor, with or without the leaning walls of a bag, and with fixed
+    plates."""
 
     title: str
     positions: np.ndarray
@@ -46,7 +47,7 @@ class Scene:
     plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
     """Position, quaternion and edge lengths of fixed boxes."""
     falls: float = FALL
-    """Duration of the fall, s, after which the bodies are at rest."""
+    """Duration of the fall, s; `rests` is the duration of the second run, in which `ms rest` and creep are measured."""
     rests: float = REST
     rolling: float = 0.0
     """Rolling and spinning friction, m."""
@@ -72,7 +73,7 @@ class Scene:
 
 
 def boxes(count: int = 30) -> Scene:
-    """Return boxes with edges of 0.1 m, one above the other, turned at random."""
+    """Return boxes with edges of 0.1 m, in layers of three, turned at random."""
     rng = np.random.default_rng(0)
     layer, place = np.divmod(np.arange(count), 3)
     angle = 2.0 * place + 0.5 * layer
@@ -187,7 +188,6 @@ def scene_xml(scene: Scene, step: float, constant: float) -> str:
 
 
 def ours(made: FreeBodyStepper, scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """Simulate a scene for `falls` s, and then at rest for `rests` s."""
     clock = time.process_time()
     fall = made.simulate(falls, step=step)
     falling = (time.process_time() - clock) / fall.statistics.steps
@@ -261,7 +261,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
         pybullet.createMultiBody(1.0, shape, -1, p.tolist(), [*q[1:], q[0]])
         for p, q in zip(scene.positions, scene.quaternions, strict=True)
     ]
-    for body in (*fixed, *bodies):  # coefficients are multiplied
+    for body in (*fixed, *bodies):  # the coefficients of a pair are multiplied
         pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
         if scene.rolling:  # a pair has the sum of each body's friction times the other body's rolling friction
             resistance = scene.rolling / (2.0 * np.sqrt(FRICTION))

@@ -46,13 +46,11 @@ VARIED = {
     **dict.fromkeys(("chain of 10", "chain of 100"), "k0.stiffness"),
     "delta": "arm 1.mechanism.M2",
 }
-"""Models whose runs share SIMD lanes, and the parameter in which these runs differ."""
 TREES = {
     "rods, 2 links": (rods(2), "rods.mechanism.rod 0 mass"),
     "rods, 5 links": (rods(5), "rods.mechanism.rod 0 mass"),
     "bodies, 5 links": (oblique(5), "oblique.mechanism.body 0 mass"),
 }
-"""Models of articulated bodies, and the parameter in which their runs differ."""
 
 
 def circuit() -> Graph:
@@ -76,7 +74,7 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
     """Return the CPU seconds of a run by `simulate` (parameters unchanged, or one of them changed), by `run`, and by `run_many`
-    (with and without checks for lost rank); also the time that `run` adds to `run_many`."""
+    (with and without checks for lost rank); and the time that `run` adds to `run_many`."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)
@@ -102,15 +100,15 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
     return {"n": len(x), "steps": float(ends.steps[0]), **found, "beyond": beyond}
 
 
-def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds: int) -> dict[str, float]:
+def lanes_compared(compiled: Compiled, name: str, t_end: float, runs: int, rounds: int) -> dict[str, float]:
     """Return CPU seconds per run for many runs that differ in one parameter, one by one, in lanes and by two threads; the same
-    for their right-hand sides alone; and ratios of CPU and wall times."""
+    for their right-hand sides alone and for their start values; and ratios of CPU and wall times."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
     p, x, m = run.start_values_many({name: values})
     alone, wide = (run.run_many(p, x, m, threads=1, lanes=lanes) for lanes in (1, None))
     if not (np.array_equal(alone.x, wide.x) and np.array_equal(alone.rates, wide.rates)):
-        raise Disagreement(f"runs of {compiled.model.name} side by side and alone differ")
+        raise Disagreement(f"runs of {compiled.model.name} in lanes and alone differ")
     kernel, count, samples = compiled.program.rates, int(alone.rates.sum()) / runs, np.repeat(alone.x[:1], 1000, axis=0)
     out, start = np.empty_like(samples), np.zeros(1)
     ways: dict[str, Callable[[], Any]] = {
@@ -148,11 +146,11 @@ def _run(quick: bool) -> dict[str, Any]:
     for name, (compiled, t_end) in models.items():
         few = max(2, min(inner, 20_000 // compiled.program.states // 10))
         found["overhead"][name] = overhead(compiled, t_end, few, rounds)
-    beside = {name: (*models[name], parameter) for name, parameter in VARIED.items()}
-    beside |= {name: (construction(chain)[0], 1.0, parameter) for name, (chain, parameter) in TREES.items()}
-    found["side by side"] = {
-        name: side_by_side(compiled, parameter, t_end, 16 if quick else RUNS, rounds)
-        for name, (compiled, t_end, parameter) in beside.items()
+    lanes = {name: (*models[name], parameter) for name, parameter in VARIED.items()}
+    lanes |= {name: (construction(chain)[0], 1.0, parameter) for name, (chain, parameter) in TREES.items()}
+    found["lanes"] = {
+        name: lanes_compared(compiled, parameter, t_end, 16 if quick else RUNS, rounds)
+        for name, (compiled, t_end, parameter) in lanes.items()
     }
     rows = [
         (name, f"{f['n']:.0f}", f"{f['steps']:.0f}", *(f"{f[k] * 1e6:.1f}" for k in COSTS))
@@ -162,7 +160,7 @@ def _run(quick: bool) -> dict[str, Any]:
     print(table(f"CPU time of a run, microseconds ({found['processor']})", head, rows))
     rows = [
         (name, *(f"{f[k] * 1e6:.1f}" for k in ("alone", "wide", "rates", "points")), *(f"{f[k]:.2f}" for k in RATIOS))
-        for name, f in found["side by side"].items()
+        for name, f in found["lanes"].items()
     ]
     head = ("model", "alone", "in lanes", "its rates", "points", *RATIOS.values())
     print(table("\nRuns that differ in one parameter, with checks for lost rank: CPU microseconds per run", head, rows))

@@ -27,7 +27,7 @@ AGREEMENT = 1e-12
 
 
 def network(count: int, gas: Any = RT) -> Graph:
-    """Return `count` reactions in a row: S_i + 2 S_(i+2) <=> S_(i+1)."""
+    """Return reactions in a row: S_i + 2 S_(i+2) <=> S_(i+1)."""
     graph, nodes = Graph("reactions"), [J0(f"n{i}") for i in range(count + 1)]
     for i, node in enumerate(nodes):
         graph.connect(node, Ce(f"S{i}", 1.0 + 0.1 * i, RT=gas, initial=1.0))

@@ -53,7 +53,6 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "Kepler": (kepler, 100.0),
     "two rods": (two_rods, 10.0),
 }
-"""Graphs, and the end times of their runs, s."""
 
 
 def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
@@ -114,7 +113,6 @@ def _propagate(series: Any, x: np.ndarray, end: float) -> None:
 
 
 def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, Any]:
-    """Return the times (s) of both programs at each true error, and their errors and times at all tolerances."""
     import heyoka as hy
 
     make, end = MODELS[name]

@@ -1,4 +1,4 @@
-/* Vectors, rotations and quaternions: what the hand-written equations of bodies share. */
+/* Vectors, rotations and quaternions for the hand-written equations of bodies. */
 #include <math.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -39,7 +39,7 @@ INLINE void rotation(const double q[4], double R[9])
     R[6] = xz - wy, R[7] = yz + wx, R[8] = 1.0 - (xx + yy);
 }
 
-/* q' = q (0, omega) / 2 + n (1 - q.q) q / 8 with a norm n of omega: the last term holds the quaternion at unit length */
+/* q' = q (0, omega) / 2 + n (1 - q.q) q / 8 with a norm n of omega: the last term keeps the quaternion at unit length */
 INLINE void quaternion_rate(const double q[4], const double omega[3], double out[4])
 {
     const double a = 0.5 * omega[0], b = 0.5 * omega[1], c = 0.5 * omega[2];

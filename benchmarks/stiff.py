@@ -29,7 +29,7 @@ LARGE = (RODAS, RADAU5, AUTO)
 
 
 def robertson() -> Graph:
-    """Return three substances: the second adapts within a millisecond, and the first reacts for years."""
+    """Return Robertson's three reacting substances: the second adapts within a millisecond."""
     rates = [
         ("fast", lambda b, c: 1e4 * b * c, ["b", "c"]),
         ("slow", lambda a: 0.04 * a, ["a"]),
@@ -48,8 +48,6 @@ def _of(block: Block) -> Graph:
 
 
 def van_der_pol(mu: float) -> Callable[[], Graph]:
-    """Return an oscillator that changes slowly for a long time and then switches suddenly."""
-
     def made() -> Graph:
         rates = [("x'", lambda v: v, ["v"]), ("v'", lambda x, v, mu: mu * ((1.0 - x * x) * v) - x, ["x", "v", "mu"])]
         states = {"x": StateSpec(2.0), "v": StateSpec(0.0)}
@@ -59,8 +57,6 @@ def van_der_pol(mu: float) -> Callable[[], Graph]:
 
 
 def rod(cells: int) -> Callable[[], Graph]:
-    """Return a rod, initially cold, that conducts heat from an oscillating source."""
-
     def made() -> Graph:
         graph = Graph("rod")
         before: Any = Se("hot", lambda t: 1.0 + 0.5 * s.sin(3.0 * t), signals=["time"])
@@ -75,8 +71,6 @@ def rod(cells: int) -> Callable[[], Graph]:
 
 
 def plate(side: int) -> Callable[[], Graph]:
-    """Return a square plate, initially cold, that conducts heat from one edge."""
-
     def made() -> Graph:
         graph, edge = Graph("plate"), J0("edge")
         nodes = {(i, j): J0(f"n{i} {j}") for i in range(side) for j in range(side)}
@@ -94,7 +88,6 @@ def plate(side: int) -> Callable[[], Graph]:
 
 
 def rectifier() -> Graph:
-    """Return a sine source that feeds a capacitor with a load through 1 Ohm, a microhenry and an ideal diode."""
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")
     graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t), signals=["time"]), line).connect(line, I("l", inductance=1e-6))
     graph.connect(line, R("r", 1.0)).connect(line, Diode("d")).connect(line, node)
@@ -102,8 +95,6 @@ def rectifier() -> Graph:
 
 
 def network(count: int) -> Callable[[], Graph]:
-    """Return capacitors with a resistor between every pair: many element powers for few states."""
-
     def made() -> Graph:
         graph = Graph("network")
         nodes = [J0(f"n{i}") for i in range(count)]
@@ -118,7 +109,7 @@ def network(count: int) -> Callable[[], Graph]:
 
 
 def coupled(count: int) -> Callable[[], Graph]:
-    """Return states that follow the mean of all states, at rates over five decades: a full Jacobian, and no element powers."""
+    """Return states that follow the mean of all states, at rates over five decades: a full Jacobian."""
 
     def made() -> Graph:
         names, fast = [f"x{i}" for i in range(count)], np.logspace(0.0, 5.0, count).tolist()
@@ -133,8 +124,6 @@ def coupled(count: int) -> Callable[[], Graph]:
 
 @dataclass(frozen=True)
 class Case:
-    """Model, the end time of its run (s), and its solvers."""
-
     name: str
     make: Callable[[], Graph]
     end: float

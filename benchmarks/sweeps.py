@@ -31,7 +31,7 @@ from examples.tolerances import motor
 
 @dataclass(frozen=True)
 class Case:
-    """Model with its varied parameters and kept quantities, and the end time and number of its runs."""
+    """Model, the parameter that varies, the kept quantity, and the end time (s) and number of its runs."""
 
     build: Callable[[], Graph]
     varied: str
@@ -53,7 +53,6 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Return the seconds per run of each method, measured in turn, after checking that all give the same values."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
@@ -89,7 +88,7 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
         "loop": median(seconds["loop"][:, 1]),
         "sweep": median(seconds["one"][:, 1]),
         "caller": median(seconds["one"][:, 2]),
-        "beside the loop": ratio(seconds["one"][:, 1], seconds["loop"][:, 1]),
+        "sweep / loop": ratio(seconds["one"][:, 1], seconds["loop"][:, 1]),
         "right-hand sides": rates / median(seconds["one"][:, 1]),
         "two threads": ratio(seconds["one"][:, 0], seconds["two"][:, 0]),
         "two processes": ratio(seconds["one"][:, 0], seconds["processes"][:, 0]),
@@ -97,11 +96,9 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples: float) -> float:
-    """Return the CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine
-    code.
+    """Return the CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
 
-    The nominal run does not give this number: the delta robot, whose arms are equal, needs a quarter fewer evaluations
-    in it than in the other runs.
+    The nominal run does not give this number: a delta robot with equal arms needs fewer evaluations than the other runs.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
     p, x0, m0 = prepared.start_values_many({case.varied: values})
@@ -136,7 +133,7 @@ def _run(quick: bool) -> dict[str, Any]:
             f"{1e6 * found[name]['loop']:.0f}",
             f"{1e6 * found[name]['sweep']:.1f}",
             f"{1e6 * found[name]['caller']:.2f}",
-            *(f"{found[name]['beside the loop']['median']:.2f}", f"{found[name]['right-hand sides']:.2f}"),
+            *(f"{found[name]['sweep / loop']['median']:.2f}", f"{found[name]['right-hand sides']:.2f}"),
             *("{median:.2f} ({quartile 1:.2f}-{quartile 3:.2f})".format(**found[name][key]) for key in HEADS),
         )
         for name in cases

@@ -32,7 +32,6 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int 
 
 @contextmanager
 def without_cache() -> Iterator[None]:
-    """Compile everything without the cache on disk."""
     before = os.environ.get("SCREWBOND_CACHE")
     os.environ["SCREWBOND_CACHE"] = "off"
     try:

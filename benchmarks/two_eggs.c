@@ -2,10 +2,10 @@
  *
  * Scenario S2a: egg 2 rolls round the fixed egg 1, which attracts it (v_x, v_y, v_z, omega_z constrained).
  * Scenario S1a: both eggs are free and frictionless (v_z constrained).
- * States, modes and signs are those of the graphs in models/; the way to the rates is the shortest one known to the
- * author: everything happens in the axes of body 2, the inertia is diagonal about the centre of mass, chart 0 has the
- * closed forms of a surface of revolution, chart 1 those of the oval in polar coordinates about its focus.
- * Contact coordinates are drawn to the closest points of the poses; the springs' components are those in the Gauss frame.
+ * States, modes and signs are those of the graphs in models/. Everything is computed in the axes of body 2; the inertia is
+ * diagonal about the centre of mass, chart 0 has the closed forms of a surface of revolution, chart 1 those of the oval in
+ * polar coordinates about its focus. Contact coordinates are corrected towards the closest points of the poses; the
+ * components of the springs are those in the Gauss frame.
  *
  *   x of S2a: P2 (6), quaternion and position of 2 (7), spring (omega_z, v_x, v_y, v_z), u1 v1 u2 v2 alpha d, r (3)
  *   x of S1a: P2 (6), quaternion and position of 2 (7), spring (v_z), u1 v1 u2 v2 alpha d, P1 (6), pose of 1 (7)
@@ -102,9 +102,8 @@ INLINE void drift(const double R1[9], const double x2[3], const double y2[3], co
     off[2] = d - height;
 }
 
-/* The twist (omega, v) of body 2 relative to body 1 in C2 moves the coordinates, and a correction draws
- * them to the closest points of the poses where they have drifted off: the displacement above at the rate
- * |omega| + |v| |S| of the motion */
+/* The twist (omega, v) of body 2 relative to body 1 in C2 moves the coordinates; a correction brings
+ * them back to the closest points of the poses: the displacement above at the rate |omega| + |v| |S| of the motion */
 INLINE void contact_rates(const double G[8], const double H[8], double alpha, double d, const double R1[9],
                           const double x2[3], const double y2[3], const double between[3], const double omega_c[3],
                           const double v_c[3], double out[6])

@@ -46,7 +46,6 @@ def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[s
 
 
 def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]:
-    """Measure the time that the integrator adds to each evaluation of the right-hand side in a run at rtol 1e-8."""
     bare, inside, walls, shares, starts = [], [], [], [], []
     program, p = compiled.program, compiled.parameters()
     kernel = program.rates if program.rates_and_powers is None else program.rates_and_powers

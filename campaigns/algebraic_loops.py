@@ -29,8 +29,7 @@ AGREES = 1e-6
 class LoopCase:
     """Loop of a source of `drive`, a linear resistor and a load at a junction of `kind` "series" or "parallel".
 
-    The load has the known `roots` of k mixed unknowns, which are multiplied by `scale` (k,); `steepness` is that of its
-    relation.
+    The relation of the load has the `roots` of k mixed unknowns, multiplied by `scale` (k,), and the factor `steepness`.
     """
 
     kind: str
@@ -52,7 +51,6 @@ class LoopCase:
 
 
 def drawn(seed: int) -> LoopCase:
-    """Return the random loop of a seed."""
     rng = np.random.default_rng(seed)
     unknowns = 1 if rng.random() < 0.75 else 2
     counts = [int(rng.integers(1, 6))] if unknowns == 1 else [int(n) for n in rng.integers(1, 3, size=2)]
@@ -171,7 +169,6 @@ def _close(words: list[str], known: np.ndarray) -> bool:
 
 
 def faults(seed: int) -> list[str]:
-    """Return the errors in the solutions of all equivalent descriptions of the loop that is drawn from a seed."""
     case = drawn(seed)
     return [
         f"seed {seed}, {way}: {fault}"

@@ -4,9 +4,8 @@ The data are runs with known parameters plus seeded noise. The 95 % confidence e
 of the seeds; by chance, one campaign in a thousand has fewer than `least` such seeds.
 
 A check without estimates shows whether a shortfall is due to chance: with the derivatives J = U S V^T of the clean run, divided
-by sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed by construction. With the same
-noise, an estimate differs from the linear problem only by the curvature of the model, so the difference of the two counts has a
-tenth of the scatter of either count.
+by sigma, the linear problem has the error |U^T noise|, whose square is chi-square distributed. With the same noise, an estimate
+differs from the linear problem only by the curvature of the model.
 """
 
 from __future__ import annotations
@@ -60,7 +59,6 @@ def ball() -> Study:
 
 
 def delta() -> Study:
-    """Return the study of a delta robot that one motor moves, whose motor angles are measured."""
     truth = {"arm 1.mechanism.M1": 0.4, "arm 1.mechanism.M3": 0.1, "arm 1.damping.resistance": 0.04}
     compiled = compile_model(DeltaRobot(DeltaParameters.fit()).graph())
     data = {"y": (np.linspace(0.0, 0.6, 31)[1:], 2e-3)}
@@ -80,7 +78,7 @@ def study(name: str) -> Study:
 
 
 @functools.cache
-def clean(name: str) -> Mapping[str, np.ndarray]:
+def noise_free(name: str) -> Mapping[str, np.ndarray]:
     own = study(name)
     times = np.unique(np.concatenate([t for t, _ in own.data.values()]))
     result = own.compiled.simulate(times[-1], samples=times, parameters=own.parameters, progress=False)
@@ -88,9 +86,9 @@ def clean(name: str) -> Mapping[str, np.ndarray]:
 
 
 @functools.cache
-def seen(name: str) -> np.ndarray:
+def estimate_basis(name: str) -> np.ndarray:
     """Return an orthonormal basis (rows, parameters) of the noise, divided by sigma, that changes the linear estimate."""
-    own, measured = study(name), clean(name)
+    own, measured = study(name), noise_free(name)
     times = np.unique(np.concatenate([[0.0], *(t for t, _ in own.data.values())]))
     end, names = float(times[-1]), list(own.truth)
     run = run_sensitivities(own.compiled, names, end, samples=times, parameters=own.parameters, progress=False)
@@ -102,7 +100,7 @@ def seen(name: str) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Found:
+class Trial:
     """Result of a seed: the distances of the true values, in standard deviations, from the estimate and from the solution
     of the linear problem, and whether the 95 % confidence ellipsoid contains the true values."""
 
@@ -111,17 +109,17 @@ class Found:
     holds: bool
 
 
-def found(case: tuple[str, int]) -> Found:
+def trial(case: tuple[str, int]) -> Trial:
     name, seed = case
     own, rng = study(name), np.random.default_rng(seed)
-    noise = {channel: rng.normal(size=clean(name)[channel].shape) for channel in own.data}
-    data = {channel: (t, clean(name)[channel] + s * noise[channel], s) for channel, (t, s) in own.data.items()}
+    noise = {channel: rng.normal(size=noise_free(name)[channel].shape) for channel in own.data}
+    data = {channel: (t, noise_free(name)[channel] + s * noise[channel], s) for channel, (t, s) in own.data.items()}
     answer = estimate(own.compiled, own.bounds, Experiment(data, parameters=own.parameters), progress=False)
-    linear = seen(name).T @ np.concatenate([rows.ravel() for rows in noise.values()])
-    return Found(answer.mahalanobis_distance(own.truth), float(np.linalg.norm(linear)), answer.in_confidence_region(own.truth))
+    linear = estimate_basis(name).T @ np.concatenate([rows.ravel() for rows in noise.values()])
+    return Trial(answer.mahalanobis_distance(own.truth), float(np.linalg.norm(linear)), answer.in_confidence_region(own.truth))
 
 
-def within(distances: np.ndarray) -> int:
+def count_within(distances: np.ndarray) -> int:
     """Return how many distances, in standard deviations of three parameters, lie within the 95 % confidence region."""
     from scipy.stats import chi2
 
@@ -129,7 +127,8 @@ def within(distances: np.ndarray) -> int:
 
 
 def least(count: int) -> int:
-    """Return the number of successes that fewer than one in a thousand series of `count` trials of probability 0.95 miss."""
+    """Return the least number of successes that is not improbable: of series of `count` trials with probability 0.95, fewer than
+    one in a thousand have fewer successes."""
     chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
     return int(np.searchsorted(chances, 1e-3))
 
@@ -145,12 +144,12 @@ def main(arguments: list[str] | None = None) -> int:
     for name in given.study or STUDIES:
         cases = [(name, given.seed + k) for k in range(given.count)]
         rows, watched = [], Progress(given.count, f"estimates of the {name}")
-        for row in each(found, cases, given.processes):
+        for row in each(trial, cases, given.processes):
             rows.append(row)
             watched.add()
         held, far = sum(row.holds for row in rows), np.array([(row.distance, row.linear) for row in rows])
         bad = held < least(given.count)
-        linear = f"{within(far[:, 1])} of the linear problem with the same noise"
+        linear = f"{count_within(far[:, 1])} of the linear problem with the same noise"
         said = f"{held} of {given.count} ellipsoids contain the true values, {linear}"
         squares = " and ".join(f"{square:.2f}" for square in np.mean(far**2, axis=0))
         print(f"{name}: {said}; mean square distance {squares}, for 3 parameters{'; too few' if bad else ''}", flush=True)

@@ -55,10 +55,10 @@ from tests.systems import SYSTEMS
 
 PAGE = Path(__file__).parents[1] / "docs" / "exports.md"
 SECONDS = 900.0
-"""Wall time after which a model counts as failed, s."""
+"""Wall time without a result after which a model counts as failed, s."""
 POINTS = 97.31
-"""Number of communication points in a run of an FMU; none falls on a tick, where the FMU returns the values just after the
-tick."""
+"""Number of output intervals in a run of an FMU, not an integer: no output falls on a tick, where an FMU returns the values just
+after it."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
 
@@ -110,8 +110,8 @@ def outputs_of(run: Result) -> np.ndarray:
 
 
 def gap(here: np.ndarray, there: np.ndarray) -> float:
-    """Return the largest difference between two arrays (k, n), relative to the largest value in its column; 0 if they are
-    bit-identical."""
+    """Return the largest difference between two arrays (k, n), relative to the largest value in its column; 0 if all values other
+    than NaN are bit-identical."""
     here, there = (np.ascontiguousarray(each, dtype=float) for each in (here, there))
     if here.shape != there.shape:
         return float("inf")
@@ -128,7 +128,6 @@ def gap(here: np.ndarray, there: np.ndarray) -> float:
 
 
 def verdict(counts: Mapping[str, tuple[float, float]], columns: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> str:
-    """Return whether the pairs (here, there) are equal, or which of them differ and by how much."""
     words = [f"{name} {there:g}, not {here:g}" for name, (here, there) in counts.items() if here != there]
     gaps = {name: gap(here, there) for name, (here, there) in columns.items()}
     words += [f"{name} by {size:.0e}" for name, size in gaps.items() if size > 0.0]
@@ -163,7 +162,6 @@ int main(void)
 
 
 def in_c(job: Job, compiler: str, runner: str = "") -> str:
-    """Compile the C file of a run, run it twice and compare the runs with the native run."""
     run = c_run(job.compiled, job.t_end, **job.settings)
     here = job.here(run.method)
     run.write(job.folder)
@@ -192,7 +190,6 @@ def in_c(job: Job, compiler: str, runner: str = "") -> str:
 
 
 def as_unit(job: Job, version: int) -> str:
-    """Write an FMU, validate it, let FMPy run it in co-simulation and compare the results."""
     import fmpy
     from fmpy.validation import validate_fmu
 
@@ -233,7 +230,6 @@ def as_unit(job: Job, version: int) -> str:
 
 
 def _steps_of(instance: Any, run: RunContent) -> int:
-    """Return the number of steps that an FMU has taken, read from its saved state."""
     content, length = instance.serializeFMUState(instance.getFMUState()), 8 * len(run.image.words)
     words = np.frombuffer(content[-2 * length : -length], dtype=np.int64)
     return int(words[run.image.word("integrator", "steps")])
@@ -279,7 +275,6 @@ class Column(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """Name of the missing program or package; "" if nothing is missing."""
         if self.package:
             return missing_package(self.package)
         return "" if shutil.which(self.program) else f"there is no {self.program}"
@@ -325,7 +320,7 @@ def _in_process(pipe: Connection, name: str, columns: Sequence[str], compiler: s
 
 
 def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds: float = SECONDS) -> dict[str, str]:
-    """Return the row of a model from a process that is terminated after `seconds`."""
+    """Return the row of a model from a process that is terminated after `seconds` without a result."""
     context = multiprocessing.get_context("fork")  # the parent has loaded and translated everything
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_in_process, args=(send, name, columns, compiler, runner))
@@ -363,7 +358,7 @@ _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
 
 def short(said: str) -> str:
-    """Return a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
+    """Return a cell of the page: the code of a refusal, or the verdict, without its details if it has 40 letters or more."""
     code = re.match(r"E\d{3}", said)
     if code:
         return code[0]
@@ -380,7 +375,6 @@ def rows_of(page: str) -> dict[str, dict[str, str]]:
 
 
 def joined(verdicts: Sequence[str]) -> str:
-    """Return the results in the order of the columns, or the single result that all columns share."""
     return verdicts[0] if len(set(verdicts)) == 1 else EACH.join(verdicts)
 
 

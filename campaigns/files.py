@@ -1,4 +1,5 @@
-"""Mutate files of every format: each file must be read or refused with a code, and each run must write all its files or none.
+"""Mutate files of contacts, hands and delta robots: each must be read or refused with a code, and each run writes all files or
+none.
 
 There must be no traceback, partial output, crash or hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
 """
@@ -38,12 +39,11 @@ from campaigns.processes import Progress, limit_addresses, limit_time
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
 """CPU times (s) after which reading a file counts as a hang, after which a run is interrupted, and after which an interrupted run
-that does not end counts as a hang; nothing in the suite depends on them."""
+that does not end counts as a hang."""
 LONGEST_WAIT = 1800.0
 """Wall time (s) after which a run that takes no CPU time counts as a hang."""
 LONGEST_MOTION = 1.0
-"""Simulated time (s): a mutated file that requests a run of at least this length, up to `ENDLESS`, is only read, since the run
-may take hours."""
+"""Simulated time (s): a mutated file that requests a longer run, up to `ENDLESS`, is only read, since the run may take hours."""
 ENDLESS = 1e9
 
 
@@ -151,7 +151,6 @@ def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _incomplete(out: Path, files: list[str]) -> str:
-    """Return the fault in the files of a run; "" if there is none."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there != set(files):
         return f"there are {sorted(there)}, not {sorted(files)}"
@@ -186,9 +185,9 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
             data = mutant(name, seed, number)
             folder = Path(place)
             kind, what, found = read_trial(FORMATS[name], data, folder)
-            if kind == "read" and runs > 0 and _short(found):
+            if kind == "read" and runs > 0 and _is_short(found):
                 runs -= 1
-                kind, what = _apart(name, data, folder / str(number))
+                kind, what = _run_in_process(name, data, folder / str(number))
                 kind = f"run, {kind}"
             outcomes[f"{name}: {kind}" + (f" {what}" if re.fullmatch(r"[EG]\d{3}", what) else "")] += 1
             failure = f"{name} {seed} {number}: {what}" if kind.endswith("wrong") else ""
@@ -198,17 +197,16 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file with this number, which does not depend on earlier numbers."""
     rng = random.Random(f"{name} {seed} {number}")
     return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
 
 
-def _short(found: Any) -> bool:
+def _is_short(found: Any) -> bool:
     end = getattr(found, "t_end", 0.0)
     return not LONGEST_MOTION < end < ENDLESS
 
 
-def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
+def _run_in_process(name: str, data: bytes, folder: Path) -> tuple[str, str]:
     folder.mkdir()
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
@@ -232,7 +230,7 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     limit_addresses(6 << 30)
-    limit_time(LONGEST_RUN, LONGEST_END)  # a file may ask for endless steps: the user interrupts, and no files remain
+    limit_time(LONGEST_RUN, LONGEST_END)  # a file may request endless steps; an interrupted run leaves no files
     there.send(run_trial(FORMATS[name], data, folder))
 
 

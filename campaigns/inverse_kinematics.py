@@ -30,13 +30,12 @@ ROBOTS = (
     ("baxter.urdf", "left_gripper"),
     ("/talos_full_v2.urdf", "gripper_left_base_link"),
 )
-"""Files and links; "" selects the link with the most joints between it and the base."""
+"""Files and links; "" selects the first of the links with the most joints between them and the base."""
 
 STARTS, STEPS, DAMPING, TOLERANCE = 200, 200, 1e-6, 1e-6
 
 
 def farthest(tree: Tree) -> str:
-    """Return the last link with the most joints between it and the base."""
     counts = [len(tree.sections.path(carrier)) for carrier in tree.sections.carrier]
     return tree.links[int(np.argmax(counts))].name
 

@@ -23,7 +23,7 @@ AGREES = 1e-8
 
 
 @dataclass(frozen=True)
-class Found:
+class Trial:
     """Result of a random graph, "runs" or the codes of its refusal, and the laws that it violates, with the differences."""
 
     seed: int
@@ -32,7 +32,7 @@ class Found:
 
 
 def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the energy of, and the power into, the counterpart of every original part; or the codes of a refusal."""
+    """Return "runs" with the energy of, and the power into, the counterpart of every original part, or the codes of a refusal."""
     try:
         compiled = compile_model(built(d), backend="numpy")
     except ModelError as error:
@@ -49,13 +49,12 @@ def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> str:
-    """Return how the physics of two graphs differ; "" if they do not."""
     size = max((float(np.abs(v).max()) for v in mine.values()), default=0.0)
     gap = max((float(np.abs(mine[k] - theirs[k]).max()) for k in mine), default=0.0)
     return "" if gap <= AGREES * (size + 1.0) else f"off by {gap:.3g} of {size:.3g}"
 
 
-def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
+def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Trial:
     d = drawn(np.random.default_rng(seed))
     one, mine = physics(d)
     differs = []
@@ -66,12 +65,11 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
             other, theirs = f"{type(error).__name__}: {error}", {}
         how = f"{one} is now {other}" if one != other else difference(mine, theirs)
         differs += [(law, how)] if how else []
-    return Found(seed, one, tuple(differs))
+    return Trial(seed, one, tuple(differs))
 
 
-def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
-    """Check `count` graphs from seed `first`, under all laws; with 0 worker `processes`, in this process."""
-    found: list[Found] = []
+def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Trial]:
+    found: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)
     for one in each(under_laws, range(first, first + count), processes):
         found.append(one)
@@ -79,11 +77,11 @@ def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool =
     return sorted(found, key=lambda one: one.seed)
 
 
-def _differences(one: Found) -> Iterator[str]:
+def _differences(one: Trial) -> Iterator[str]:
     return (f"seed {one.seed}, {law}: {how}" for law, how in one.differs)
 
 
-def lines(found: list[Found]) -> Iterator[str]:
+def lines(found: list[Trial]) -> Iterator[str]:
     for kind, number in Counter(one.kind for one in found).most_common():
         yield f"{number:6d}  {kind}"
     for law in TRANSFORMATIONS:

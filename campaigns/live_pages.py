@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from docs.live_pages import PAGES
-from tests.browser import Browser, browser
+from tests.browser import CHROMIUM, WITHOUT, Browser, browser
 
 WIDTHS = (390, 1300)
 READY = """new Promise((done, no) => {
@@ -43,17 +43,21 @@ def row(name: str, folder: Path, window: Browser) -> str:
     return f"| {name} | {size:.0f} | {made:.1f} | {run['steps']} | {run['milliseconds']:.0f} | {'; '.join(early) or 'none'} |"
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m campaigns.live_pages", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, help="folder for pages and pictures; by default they are not kept")
     parser.add_argument("names", nargs="*", choices=[*PAGES, []], metavar="NAME")
     given = parser.parse_args()
+    if CHROMIUM is None:
+        print(WITHOUT)
+        return 0
     with tempfile.TemporaryDirectory() as scratch, browser() as window:
         folder = given.out or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         print(HEAD)
         for name in given.names or PAGES:
             print(row(name, folder, window), flush=True)
+    return 0
 
 
 if __name__ == "__main__":

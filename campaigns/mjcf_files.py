@@ -1,6 +1,7 @@
-"""Compare MJCF files of a folder and random MJCF files with MuJoCo: poses, mass matrix, bias and passive forces, limits.
+"""Compare MJCF files of a folder and random MJCF files with MuJoCo: poses, mass matrix, bias and passive forces.
 
-`python -m campaigns.mjcf_files [FOLDER] [--random N]` prints files and reasons as tables.
+`python -m campaigns.mjcf_files [FOLDER] [--random N]` prints files, and tables of reasons and results. The exit status is 1 if a
+file differs from MuJoCo by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -26,8 +27,6 @@ SAMPLES = 3
 
 
 class MujocoModel:
-    """MuJoCo's model in the coordinates of a robot."""
-
     def __init__(self, robot: Robot, path: Path):
         import mujoco
 
@@ -138,7 +137,6 @@ def _relative(own: np.ndarray, other: np.ndarray) -> float:
 
 
 def compare(robot: Robot, path: Path, rng: np.random.Generator) -> dict[str, float]:
-    """Return the largest relative differences over some configurations."""
     reference, worst = MujocoModel(robot, path), dict[str, float]()
     for _ in range(SAMPLES):
         q, v = rng.uniform(-1.0, 1.0, (2, robot.tree.freedoms))
@@ -148,7 +146,7 @@ def compare(robot: Robot, path: Path, rng: np.random.Generator) -> dict[str, flo
 
 
 def random_file(rng: np.random.Generator) -> str:
-    """Return a random MJCF file: a tree with default classes, frames, several joints per body, and all solids."""
+    """Return a random MJCF file: two trees with default classes, frames, several joints per body, and all solids."""
     radian = rng.random() < 0.5
     angle = 1.0 if radian else 180.0 / np.pi
 
@@ -239,7 +237,6 @@ def random_files(folder: Path, count: int, seed: int) -> Iterator[Path]:
 
 
 def main() -> int:
-    """Return 1 if a file raises an error other than `ModelError`, or differs from MuJoCo by more than the tolerance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--random", type=int, default=0, help="number of random files")

@@ -53,8 +53,6 @@ def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> t
     nominals = list[np.ndarray]()
 
     class Solver(sundials.CVodeSolver):  # type: ignore[misc]
-        """CVODE solver that also records the nominal values."""
-
         def __init__(self, nx: int, **given: Any) -> None:
             super().__init__(nx=nx, **given)
             nominals.append(self.npabstol / self.reltol)
@@ -71,7 +69,6 @@ def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> t
 
 
 def compared(name: str, folder: Path, version: int) -> bool:
-    """Print the row of a model; return whether its error is small."""
     case = CASES[name]
     compiled: Compiled = compile_model(case.graph(), progress=False)
     settings = {"progress": False, **case.settings}
@@ -90,7 +87,6 @@ def compared(name: str, folder: Path, version: int) -> bool:
 
 
 def ball() -> Graph:
-    """Return a ball that falls from 1 m and loses 30 % of its speed at each bounce."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.7)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
@@ -100,27 +96,23 @@ def ball() -> Graph:
 
 
 def decay() -> Graph:
-    """Return x' = -x, from 1."""
     graph, voltage = Graph("decay"), J0("v")
     return graph.connect(voltage, C("x", capacitance=1.0, initial=1.0)).connect(voltage, R("r", resistance=1.0))
 
 
 def counter() -> Graph:
-    """Return a number that grows by 1 each second."""
-    graph = decay()
     graph, update = decay(), ("next", lambda n: n + 1.0, ["n"])
     graph.add(Block("counter", [update], states={"n": 1.0}, updates={"n": "next"}, period=1.0, offset=1.0))
     return graph
 
 
 class Plain:
-    """Equations x' = f(x) for CVODE, with an event where the first state is zero."""
+    """Equations x' = f(x) for CVODE; with a restitution, there is an event where the first state is zero."""
 
     def __init__(self, rates: Callable[[np.ndarray], list[float]], start: list[float], restitution: float | None = None) -> None:
         self.rates, self.x, self.restitution = rates, np.array(start), restitution
 
     def run(self, times: np.ndarray, tolerance: float) -> np.ndarray:
-        """Return the first state at times (rows,), integrated as FMPy integrates an FMU."""
         from fmpy.sundials import CVodeSolver
 
         n, given = len(self.x), self.restitution is not None
@@ -133,7 +125,7 @@ class Plain:
 
         class Nothing:
             def apply(self, t: float) -> None:
-                """Set nothing."""
+                pass
 
         def keep(place: Any, count: int) -> None:
             self.x = at(place, count).copy()
@@ -164,7 +156,6 @@ class Plain:
 
 
 def van_der_pol() -> Graph:
-    """Return Van der Pol's oscillator, x'' = mu (1 - x^2) x' - x."""
     graph, v = Graph("Van der Pol"), J1("v")
     force = Se("f", lambda x, v, mu: mu * (1 - x * x) * v, signals=["c.q", "m.flow"], parameters={"mu": 1.0})
     return graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(force, v)
@@ -185,7 +176,6 @@ TWINS: dict[str, tuple[Callable[[], Graph], float, str, Callable[[np.ndarray], n
 
 
 def twin(name: str, folder: Path, version: int) -> bool:
-    """Print the row of an FMU and its plain equations; return whether both agree."""
     graph, t_end, value, plain = TWINS[name]
     unit = fmu(graph(), folder / "unit.fmu", t_end=t_end, version=version, name="unit", progress=False)
     t, x, _, _ = exchanged(unit.path, t_end, [value], 1e-12)

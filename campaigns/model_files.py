@@ -27,11 +27,10 @@ from campaigns.saved import unequal
 from campaigns.small_models import SMALL
 
 LONGEST = 60
-"""CPU time (s) after which reading and compiling a file counts as a hang; nothing in the suite depends on it."""
+"""CPU time (s) after which reading, compiling and running a file counts as a hang."""
 MEMORY = 3 << 30
 """Address space, bytes, that a trial may take in addition to what its process has."""
 STEPS = 30
-"""Maximum number of steps of a run, in Python."""
 
 
 @functools.cache
@@ -40,7 +39,8 @@ def seed_text(name: str) -> str:
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file with this number, independent of earlier numbers and mutated as JSON or by its content."""
+    """Return the mutated file with this number, which does not depend on earlier numbers: its bytes or its content are
+    mutated."""
     rng = random.Random(f"{name} {seed} {number}")
     data = seed_text(name).encode()
     return mutated(data, rng) if rng.random() < 0.3 else of_a_model(data, rng)
@@ -96,7 +96,7 @@ def outcome(data: bytes, name: str) -> tuple[str, str]:
 
 
 class limited:
-    """Context manager that raises an exception if its block uses too much time or memory."""
+    """Context manager that raises `TimeoutError` after `LONGEST` s of CPU time, and limits the memory of its block."""
 
     def __enter__(self) -> None:
         self.memory = resource.getrlimit(resource.RLIMIT_AS)
@@ -117,7 +117,6 @@ def _late(*_: object) -> None:
 def campaign(
     count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False
 ) -> tuple[Counter[str], list[tuple[tuple[str, int, int], str]]]:
-    """Return the outcomes of `count` mutated files from number `first`, and the failures."""
     names = list(SMALL)
     jobs = [(names[number % len(names)], seed, number) for number in range(first, first + count)]
     outcomes, wrong, watched = Counter[str](), [], Progress(count, "files", shown=progress)

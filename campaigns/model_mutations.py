@@ -159,8 +159,7 @@ def renamed(whole: Content, rng: random.Random) -> None:
     _replaced(whole, changed)
 
 
-def about_itself(whole: Content, rng: random.Random) -> None:
-    """Change a file's header: its format, version, name and parts."""
+def in_the_header(whole: Content, rng: random.Random) -> None:
     key = rng.choice(("format", "version", "name", "starts", "left out", "model", "operations", "formulas", "more"))
     if rng.random() < 0.3:
         whole.pop(key, None)
@@ -186,13 +185,12 @@ def _replaced(whole: Content, text: str) -> None:
 
 KINDS: tuple[Callable[[Content, random.Random], None], ...] = (
     exchanged, exchanged, exchanged, in_a_formula, in_a_formula, in_an_operation, in_a_record, in_a_record, in_a_number, renamed,
-    about_itself,
+    in_the_header,
 )  # fmt: skip
 """Mutations; those that find more faults appear more than once."""
 
 
 def of_a_model(data: bytes, rng: random.Random) -> bytes:
-    """Apply one to four mutations to a file."""
     whole = json.loads(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         kind = rng.choice(KINDS)

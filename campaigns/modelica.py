@@ -38,7 +38,6 @@ T_END = 0.0973
 TOLERANCE = 1e-6
 ABSOLUTE = 1e-14
 SECONDS = 60.0
-"""Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
 """Methods of rumoca with their tolerances, in the order tried: the explicit method; the implicit method if that fails; the
 implicit method with a larger tolerance if rumoca finds its own interpolation too coarse for the smaller tolerance."""
@@ -50,7 +49,7 @@ HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
-    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, E663"."""
+    """Verdict on a model: "agrees", "differs", "failed", "timed out", "ends early", "no model" or "refused, CODE"."""
 
     kind: str
     lines: int = 0
@@ -152,7 +151,7 @@ def _send(
 
 
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
-    """Check a model in a separate process with a time limit, by each method until one agrees."""
+    """Check a model in a separate process with a time limit, by each method until one does not fail or differ."""
     context = multiprocessing.get_context("fork")
     found = Verdict("timed out")
     for method in METHODS:
@@ -177,8 +176,6 @@ def trial(seed: int, number: int) -> Verdict:
 
 
 def random_graphs(count: int, seed: int) -> collections.Counter[str]:
-    """Draw graphs until `count` of them can be exported as Modelica; print the graphs that do not agree, and count all
-    verdicts."""
     counts: collections.Counter[str] = collections.Counter()
     for number in itertools.count():
         found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]

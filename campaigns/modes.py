@@ -31,8 +31,6 @@ SEEDS = 6
 
 @dataclass(frozen=True)
 class Trial:
-    """Case, by its family and seed, and its verdict."""
-
     family: str
     seed: int
     verdict: Verdict
@@ -49,11 +47,10 @@ def read(line: str) -> Trial:
 
 
 def drawn(family: str, seed: int, largest: int) -> Case:
-    """Draw the case of a seed; `largest`, the maximum number of masses, applies only to families of masses."""
     return FAMILIES[family](seed, largest) if family == "masses" else FAMILIES[family](seed)
 
 
-def apart(case: Case) -> Verdict:
+def verdict_in_process(case: Case) -> Verdict:
     """Run and check a case in a separate process, which is terminated after too much CPU time."""
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
@@ -81,15 +78,15 @@ def _report(there: Any, case: Case) -> None:
 
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
-    """Check the cases of all seeds, starting with those in the store. Only a quarter as many linkages are checked, because
-    they take longest."""
+    """Check the cases of all seeds, except those in the store. Only a quarter as many linkages are checked, because they take
+    longest."""
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds
         for seed in chosen:
             if (family, seed) not in known:
                 case = drawn(family, seed, largest)
-                trial = Trial(family, seed, apart(case), str(case))
+                trial = Trial(family, seed, verdict_in_process(case), str(case))
                 if store is not None:
                     with store.open("a", encoding="utf-8") as lines:
                         lines.write(trial.line() + "\n")
@@ -114,7 +111,7 @@ def shrunk(case: Case, verdict: Verdict, tries: int = 60) -> Case:
             tries -= 1
             if tries < 0:
                 return case
-            seen = apart(less)
+            seen = verdict_in_process(less)
             if (seen.kind, seen.cause) == (verdict.kind, verdict.cause):
                 case, shows = less, True
                 break
@@ -132,7 +129,6 @@ def table(trials: list[Trial]) -> Iterator[str]:
 
 
 def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
-    """Return the seeds by family, verdict (other than "right") and cause, the most frequent first."""
     found: dict[tuple[str, str, str], list[int]] = {}
     for trial in trials:
         if trial.verdict.kind != "right":
@@ -145,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=500, help="cases per family, a quarter for linkages (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default %(default)d)")
     parser.add_argument("--family", choices=list(FAMILIES), action="append", help="default: all")
-    parser.add_argument("--largest", type=int, default=8, help="masses in a row, at most (default %(default)d)")
+    parser.add_argument("--largest", type=int, default=8, help="maximum number of masses (default %(default)d)")
     parser.add_argument("--store", type=Path, help="file of JSON lines to which verdicts are appended")
     parser.add_argument("--shrink", action="store_true", help="look for the smallest case of each cause")
     given, _ = parser.parse_known_args(arguments)

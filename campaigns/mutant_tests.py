@@ -84,7 +84,7 @@ def tree_of(function: Any) -> ast.FunctionDef:
 
 
 def plant(mutant: Mutant) -> None:
-    """Replace a function with its mutant in this process, for CPython and for its translation."""
+    """Replace a function with its mutant in this process, for CPython and for its translation to machine code."""
     function, file = mutant.function, inspect.getsourcefile(mutant.function) or ""
     constants = compile(ast.Module([mutant.tree], []), file, "exec").co_consts
     source._definitions(file)[function.__code__.co_firstlineno] = mutant.tree
@@ -93,7 +93,7 @@ def plant(mutant: Mutant) -> None:
 
 
 class Codes:
-    """Machine code of the solvers by the function that writes it; only code of a changed function is compiled again."""
+    """Machine code of the solvers by the function that writes it; only code of a changed function is recompiled."""
 
     def __init__(self) -> None:
         self.ready: dict[tuple[str, ...], tuple[set[str], tuple[bytes, Sequence[str]]]] = {}
@@ -121,7 +121,6 @@ class Codes:
         return self.ready[key][1]
 
     def make(self, tell: Tell) -> None:
-        """Compile all code that does not depend on a model, and report it."""
         for part in warming.PARTS.values():
             part()
         tell(self.ready)
@@ -252,5 +251,4 @@ class Trials:
         return Verdict(killer, len(told), len(able), told[-1][2] if told else 0.0)
 
     def time(self, item: pytest.Item) -> float:
-        """Return the CPU time of a test, s; 0 if it is not recorded."""
         return self.recorded[item.nodeid].time if item.nodeid in self.recorded else 0.0

@@ -74,13 +74,13 @@ def _is_kernel(function: object) -> bool:
 
 
 def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
-    """Return (index of a node in a walk of the syntax tree, index of a mutation of that node) for each mutation."""
+    """Return (index of a node in a walk of the syntax tree, number of the mutation of that node) for each mutation."""
     nodes = enumerate(ast.walk(function))
     return [(index, choice) for index, node in nodes for choice in range(3) if _mutate(copy.copy(node), choice)]
 
 
 def mutated(function: ast.FunctionDef, mutation: tuple[int, int]) -> tuple[str, ast.FunctionDef]:
-    """Return "line: before -> after" of a mutation, and the mutated function."""
+    """Return the first changed line, as "line 7: before -> after", and the mutated function."""
     mutant = copy.deepcopy(function)
     nodes = list(ast.walk(mutant))
     node = nodes[mutation[0]]
@@ -142,7 +142,6 @@ class Campaign:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Try the mutants; the session fails if a mutant survives."""
         recorded = self.recorded(session.items)
         for name in (name for name, test in recorded.items() if test.failed):
             print(f"fails on the unmutated project, and is omitted: {name}")

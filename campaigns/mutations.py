@@ -18,13 +18,11 @@ WORDS = (
     "", "a" * 100_000, "\u0000", "\ud800", "\U0001f600", "../../etc", "é", "\n", "type", "_x", "comment", "sphere", "plane",
     "free",
 )  # fmt: skip
-"""Strings inserted where a word or a key is expected."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|true|false|null|[{}\[\],:]')
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
 
 def mutated(seed: bytes, rng: random.Random) -> bytes:
-    """Apply one to three mutations to a file; most of them are small."""
     data = seed
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         data = rng.choices((of_bytes, of_tokens, of_structure, of_numbers), (2, 3, 4, 4))[0](data, rng)
@@ -32,7 +30,7 @@ def mutated(seed: bytes, rng: random.Random) -> bytes:
 
 
 def of_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Change bits or bytes, truncate a file, or change its encoding."""
+    """Change, delete or insert bytes, truncate a file, or change its encoding."""
     at, end = (sorted(rng.randrange(len(data) + 1) for _ in range(2))) if data else (0, 0)
     text = data.decode("utf-8", "replace")
     kinds: tuple[Callable[[], bytes], ...] = (
@@ -56,7 +54,7 @@ def of_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_tokens(data: bytes, rng: random.Random) -> bytes:
-    """Delete, duplicate, swap or replace words, numbers and brackets."""
+    """Delete, duplicate, swap, replace or nest words, numbers and brackets."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in TOKEN.finditer(text)]
     if not places:
@@ -79,7 +77,7 @@ def of_tokens(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_numbers(data: bytes, rng: random.Random) -> bytes:
-    """Replace or scale one number; the file stays valid JSON."""
+    """Replace or scale one number."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in NUMBER.finditer(text)]
     if not places:

@@ -1,6 +1,6 @@
 """Compare the voltages of all test circuits, at the start and end of a run, with those of ngspice 39 and the installed ngspice.
 
-`python -m campaigns.netlists` exits with 1 if a voltage differs by more than 1e-5.
+`python -m campaigns.netlists` exits with 1 if a voltage has a relative difference of more than 1e-5.
 """
 
 from __future__ import annotations

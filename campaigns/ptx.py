@@ -63,7 +63,6 @@ def motor() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """Return the graph of the delta robot on a path, under control sampled at 1 kHz."""
     robot = DeltaParameters.fit()
     way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
     control = task_control(robot, way, kp=25.0, kd=10.0, period=1e-3)

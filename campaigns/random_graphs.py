@@ -28,8 +28,8 @@ KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "u
 
 @dataclass(frozen=True)
 class Trial:
-    """Number of a graph, the families and features from which it was drawn, the verdict, and, for a failure, the smallest
-    graph that shows it."""
+    """Number of a graph, the family and features from which it was drawn, the verdict, and, for a failure, the smallest graph
+    that shows it."""
 
     number: int
     drawn_from: tuple[str, ...]
@@ -38,7 +38,6 @@ class Trial:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """Return the graph with this number, which does not depend on earlier numbers."""
     return widened(np.random.default_rng([seed, number]))
 
 
@@ -63,8 +62,7 @@ def trial(job: tuple[int, int]) -> Trial:
 
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
-    """Check `count` graphs from number `first`, with 0 worker `processes` in this process; return the trials so far if
-    interrupted."""
+    """Check `count` graphs from number `first`, in this process if `processes` is 0; an interrupt returns the trials so far."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)

@@ -20,7 +20,6 @@ _inside: list[Compiled] = []
 
 
 def again(compiled: Compiled) -> Compiled:
-    """Return the model loaded from its file and compiled for the same backend."""
     if id(compiled) not in _loaded:
         backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
         model = parse_model(dump_model(compiled))
@@ -37,8 +36,8 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Run a model, and compare the result with that of the saved and loaded model unless changed values may affect start
-    values that the file stores as numbers."""
+    """Run a model and compare the result with that of the loaded model, unless start values that the file stores as numbers
+    depend on changed values."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):

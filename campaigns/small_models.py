@@ -45,7 +45,7 @@ from screws.scalars import array, cos, exp, log, sin, tanh
 
 
 def drive() -> Graph:
-    """Return a motor with a rope: every kind of linear element, a user-defined relation, a table and a sampled controller."""
+    """Return a motor with a rope, nonlinear friction, a table and a sampled controller."""
     graph, armature, rotor = Graph("drive"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", lambda u, y: u + y, parameters={"u": 2.0}, signals=["control.y"]), armature)
     graph.connect(armature, R("winding", 4.0)).connect(armature, I("coil", 1e-3))
@@ -60,7 +60,7 @@ def drive() -> Graph:
 
 
 def rectifier() -> Graph:
-    """Return a nonlinear loop of an ideal diode, an ideal switch and a diode with a smooth characteristic."""
+    """Return an ideal diode, an ideal switch, and a diode with a smooth characteristic in a nonlinear loop."""
     graph, series, node = Graph("rectifier"), J1("series", domain="electrical"), J0("node", domain="electrical")
     graph.add(signals.sine("mains", 10.0, 2.0))
     graph.connect(Se("source", lambda u: u, signals=["mains.y"]), series).connect(series, Diode("diode"))
@@ -91,7 +91,8 @@ def bouncing() -> Graph:
 
 
 def pendulum(form: str = "hamiltonian") -> Graph:
-    """Return a pendulum modelled by its energies; an automaton resets its angle, and a switched junction transmits its torque."""
+    """Return a pendulum modelled by its energies; an automaton engages its brake by a switched junction, and sets a block's
+    state."""
     graph, joint = Graph("pendulum"), J1("joint", domain="rotation")
     arm = IC(
         "arm",
@@ -117,7 +118,6 @@ def pendulum(form: str = "hamiltonian") -> Graph:
 
 
 def rod() -> Graph:
-    """Return a mass on a rod in a plane; the rod is a constraint on the coordinates of the mass."""
     graph, place = Graph("rod"), J1("place", dimension=2)
     graph.connect(place, I("mass", inertia=np.array([1.0, 1.0]), initial=[0.0, 0.5]))
     graph.connect(Se("weight", [0.0, -9.81]), place).connect(place, C("where", energy=lambda q: 0.0 * q[0], initial=[1.0, 0.0]))
@@ -127,8 +127,8 @@ def rod() -> Graph:
 
 
 def lever() -> Graph:
-    """Return a model with a modulated transformer, a dependent nonlinear storage, a body's Euler junction, and a start value that
-    follows from other start values."""
+    """Return a modulated transformer with a dependent storage, a nonlinear storage, a body's Euler junction, and a start value
+    that follows from another start value."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
@@ -142,8 +142,8 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """Return a node that an automaton opens, an excited motor, and a plane rotation with formulas for its products instead of its
-    matrix."""
+    """Return a node that an automaton opens, an excited motor, and a plane rotation with formulas for its products in addition to
+    its matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))

@@ -33,7 +33,7 @@ from screws.errors import plural
 T = TypeVar("T")
 ROOT = Path(__file__).parents[1]
 EXECUTORS = ("threads", "processes")
-PATIENCE = 600.0
+LONGEST_WAIT = 600.0
 """Wall time (s) without a new run after which a sweep counts as a hang."""
 
 
@@ -56,7 +56,7 @@ def run(store: Path, count: int, executor: str, held: int | None = None) -> None
 
 @dataclass(frozen=True)
 class Held:
-    """Executor that never reaches the end of a sweep, however fast it is."""
+    """Executor whose tasks wait from run `first` on, so that a sweep, however fast, does not end before it is killed."""
 
     executor: Executor
     num_workers: int
@@ -68,7 +68,7 @@ class Held:
 
 def waiting(*_: object) -> NoReturn:
     while True:
-        time.sleep(PATIENCE)
+        time.sleep(LONGEST_WAIT)
 
 
 @contextlib.contextmanager
@@ -82,8 +82,8 @@ def _executor(name: str, held: int | None) -> Iterator[Executor | Held | None]:
         yield chosen if held is None else Held(chosen, workers, held)
 
 
-def begun(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
-    """Start a sweep as a process in a group of its own, which its child processes join."""
+def start_sweep(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
+    """Start a sweep as the leader of a process group, which its child processes join."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
     command += [] if held is None else ["--held", str(held)]
@@ -91,31 +91,30 @@ def begun(store: Path, count: int, executor: str, held: int | None = None) -> su
 
 
 def stored(store: Path) -> int:
-    """Return the number of stored runs, while another process writes."""
     with contextlib.suppress(FileError):
         return len(load_runs(store))
     return 0
 
 
-def killed(store: Path, count: int, kills: int, executor: str, rng: random.Random) -> list[int]:
+def kill_and_resume(store: Path, count: int, kills: int, executor: str, rng: random.Random) -> list[int]:
     """Kill a sweep `kills` times and let it end; return the counts of stored runs at each kill."""
     places, goals = [], sorted(rng.sample(range(1, 9 * count // 10), kills))
     for goal in goals:
-        process = begun(store, count, executor, goal + rng.randint(0, count // 20))
+        process = start_sweep(store, count, executor, goal + rng.randint(0, count // 20))
         met, since = stored(store), time.monotonic()
         while met < goal and process.poll() is None:
             time.sleep(rng.uniform(0.0, 0.02))
             now = stored(store)
             met, since = now, (time.monotonic() if now > met else since)
-            if time.monotonic() - since > PATIENCE:
-                raise RuntimeError(f"no further run after {met} in {PATIENCE:.0f} s")
+            if time.monotonic() - since > LONGEST_WAIT:
+                raise RuntimeError(f"no further run after {met} in {LONGEST_WAIT:.0f} s")
         time.sleep(rng.uniform(0.0, 0.1))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         places.append(stored(store))
         print(f"killed after {places[-1]} of {plural(count, 'run')}", file=sys.stderr, flush=True)
-    process = begun(store, count, executor)
+    process = start_sweep(store, count, executor)
     if process.wait() != 0:
         raise RuntimeError(f"the sweep ended with exit code {process.returncode}")
     return places
@@ -127,7 +126,6 @@ def integrity(store: Path) -> list[str]:
 
 
 def wrong(store: Path, reference: Path, count: int) -> list[str]:
-    """Return the differences between the store of a killed sweep and that of an undisturbed one."""
     found, known, state = load_runs(store), load_runs(reference), integrity(store)
     said = [] if state == ["ok"] else [f"the file is damaged: {state[:3]}"]
     numbers = found["run"]
@@ -137,9 +135,8 @@ def wrong(store: Path, reference: Path, count: int) -> list[str]:
 
 
 def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:
-    """Return the points at which a sweep of `count` runs was killed, and the faults of its store."""
     store, reference = folder / "killed.db", folder / "reference.db"
-    places = killed(store, count, kills, executor, random.Random(seed))
+    places = kill_and_resume(store, count, kills, executor, random.Random(seed))
     run(reference, count, "threads")
     return places, wrong(store, reference, count)
 

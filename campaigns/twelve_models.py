@@ -41,7 +41,6 @@ G = 9.81
 
 
 def integrated(rates: Callable[..., Any], run: Result, start: Any) -> np.ndarray:
-    """Return the states (n, k) of the reference at the samples of a run."""
     solution = solve_ivp(rates, (0.0, run.t[-1]), start, "DOP853", rtol=1e-11, atol=1e-13, t_eval=run.t)
     return np.asarray(solution.y)
 
@@ -295,7 +294,6 @@ def profile() -> tuple[np.ndarray, np.ndarray]:
 
 
 def written_road(folder: Path) -> dict[str, Any]:
-    """Write the profile, in mm, as a file, and return the model's arguments."""
     t, height = profile()
     rows = np.column_stack([t, 1e3 * height])
     np.savetxt(folder / "road.csv", rows, delimiter=",", header="time (s),height (mm)", comments="", fmt="%.17g")
@@ -398,7 +396,6 @@ CHECKED: dict[str, Checked] = {
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Print the deviation of each model with default and random parameters; return 1 if one is too large, or a run warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")

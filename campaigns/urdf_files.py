@@ -1,6 +1,7 @@
 """Read the public URDF files of a folder, or list why they are refused, and compare poses and M(q) with Pinocchio, if installed.
 
-`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; identical files count once.
+`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; identical files count once. The exit status is 1 if a
+file raises an error other than `ModelError`, or differs from Pinocchio.
 """
 
 from __future__ import annotations
@@ -33,12 +34,10 @@ REPEATS = re.compile(r'"[^"]*"|[-+\d.e]*\d[-+\d.e]*')
 SHAPES = re.compile(rb"<(visual|collision|gazebo|transmission)\b.*?</\1>", re.DOTALL)
 
 
-class NotCompared(Exception):
-    """Exception for files that Pinocchio cannot read, or joints that it lacks."""
+class NotCompared(Exception): ...
 
 
 def files_of(folder: Path) -> Iterator[Path]:
-    """Yield the URDF files below a folder, identical files once."""
     seen: set[bytes] = set()
     for path in sorted(folder.rglob("*.urdf")):
         digest = hashlib.sha256(path.read_bytes()).digest()
@@ -84,8 +83,6 @@ def mended(text: bytes) -> bytes:
 
 
 class PinocchioTree:
-    """Pinocchio's model in the coordinates of a robot."""
-
     def __init__(self, pin: Any, robot: Robot, text: bytes):
         self.pin, self.robot = pin, robot
         self.base = robot.tree.links[0] if robot.tree.links[0].joint.freedoms else None
@@ -100,7 +97,6 @@ class PinocchioTree:
             raise NotCompared("Pinocchio has a different number of joints")
 
     def update(self, q: np.ndarray) -> None:
-        """Compute poses and mass matrix at the joint coordinates q (n,)."""
         pin, tree = self.pin, self.robot.tree
         at, S = pin.neutral(self.model), np.zeros((self.model.nv, tree.freedoms))
         for joint in self.robot.joints:
@@ -188,7 +184,6 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
 
 
 def main() -> int:
-    """Return 1 if a file raises an error other than `ModelError`, or differs from Pinocchio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--names", action="store_true", help="print the file of every refusal and difference")

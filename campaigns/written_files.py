@@ -1,8 +1,8 @@
-"""Mutated handwritten files: each must be refused with a code, or give the same model as an independent reader.
+"""Mutated handwritten files: each must be refused with a code, or give the same model as an independent reader, if there is one.
 
 `python -m campaigns.written_files --count 10000 --seed 1` mutates short files, netlists, SBML files and model descriptions of
-FMUs. The independent reader of short files is `written_scripts`, that of SBML is libsbml, and that of descriptions is FMPy; every
-model is also saved, loaded and run again. There must be no traceback, hang or excessive memory.
+FMUs. The independent reader of short files is `written_scripts`, that of SBML is libsbml, and that of descriptions is FMPy;
+netlists have none. Every model is also saved, loaded and run again. There must be no traceback, hang or excessive memory.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def of_script(text: str, graph: Graph) -> list[str]:
 
 
 def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
-    """Return the species whose start rates differ from the formulas that libsbml writes after expanding functions and
-    initial assignments."""
+    """Return the species whose start amounts or rates differ from those of the formulas that libsbml writes after expanding
+    functions and initial assignments."""
     import libsbml
 
     document = libsbml.readSBMLFromString(text)
@@ -193,7 +193,6 @@ def _saved(graph: Graph) -> list[str]:
 
 
 def _lenient(compare: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
-    """Return the differences from an independent reader, or none if that reader cannot read the file."""
     try:
         return compare(text, read)
     except (ScrewbondError, ArithmeticError, MemoryError):
@@ -258,7 +257,6 @@ def outcome(form: str, text: str) -> tuple[str, str]:
 
 
 def mutant_of(form: str, seed: int, number: int) -> str:
-    """Return the mutated file with this number, which does not depend on earlier numbers."""
     texts = TEXTS[form]()
     return mutant(texts[number % len(texts)], WORDS[form], random.Random(f"{form} {seed} {number}"))
 

@@ -1,6 +1,6 @@
 """Graphs of short files as a script would build them: the YAML as PyYAML reads it, and formulas as Python evaluates them.
 
-This is an independent reader of the same files: it shares only the tables of kinds and units with `read_graph`.
+This independent reader shares only the tables of kinds and keys, and the reader of quantities, with `read_graph`.
 """
 
 from __future__ import annotations

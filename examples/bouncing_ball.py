@@ -32,7 +32,8 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
 
 
 def with_restitution(e: float = 0.8) -> Graph:
-    """Return impacts v -> -e v; when they accumulate, the contact closes, and the ball stays on the floor."""
+    """Return a ball whose impacts turn its velocity v into -e v; when they accumulate, the contact closes, and the ball
+    stays on the floor."""
     floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")

@@ -1,7 +1,6 @@
 """A robot tips a box and loses it: the robot's finger pushes high on the left face, the box turns about its lower right corner,
 and the finger retracts faster than the box can fall. Quasi-statically the box follows the finger back to the floor; with inertia
-it is left behind in the air, falls back, and loses part of its speed as it rocks onto its other corner.
-"""
+it is left behind in the air, falls back, and loses part of its speed as it rocks onto its other corner."""
 
 from __future__ import annotations
 

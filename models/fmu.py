@@ -39,7 +39,7 @@ def fmu_block(
     Parameters
     ----------
     path : file of the FMU.
-    inputs : variables of the FMU -> signals, {"u.value": "error.y"}.
+    inputs : signal for each input of the FMU, such as {"u.value": "error.y"}.
     outputs : variables of the FMU; each is the signal `<name>.<variable>`.
     period, offset : time between ticks, and time of the first tick, s.
     parameters : values of the FMU's parameters, which become parameters of the block.

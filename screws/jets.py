@@ -241,7 +241,7 @@ _SLOPES: dict[str, Callable[[Scalar, Scalar], tuple[Scalar, Scalar]]] = {
     "asin": lambda x, f: _asin(x),
     "acos": lambda x, f: tuple(-slope for slope in _asin(x)),  # type: ignore[return-value]
 }
-"""Function of one variable -> its first two derivatives at x, where its value is f."""
+"""Function that returns the first two derivatives, at x, of each function of one variable, whose value there is f."""
 
 _SPECIAL: dict[str, Callable[[Jet, Jet], Jet]] = {
     "atan2": _atan2,

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import os
 import re
 import sys
 from pathlib import Path
@@ -52,6 +53,17 @@ def test_the_quick_form_prints_its_table(name, capsys, monkeypatch):
         pytest.skip(printed.partition(";")[0])
     # An unindented title, then a head and rows indented by two spaces; `table` has no form without rows.
     assert found and re.search(r"^\S.*\n( {2}.*\n){2,}", printed, flags=re.MULTILINE), printed
+
+
+@pytest.mark.parametrize("name", ["networks", "tree"])
+def test_models_are_compiled_without_the_cache(name, monkeypatch):
+    module, caches = sys.modules[f"benchmarks.{name}"], []
+    compiled = module.compile_model
+    monkeypatch.setattr(
+        module, "compile_model", lambda *a, **k: caches.append(os.environ.get("SCREWBOND_CACHE")) or compiled(*a, **k)
+    )
+    module.main(["--quick"])
+    assert caches[-1] == "off"
 
 
 def test_running_all_benchmarks_passes_the_options_on(monkeypatch, tmp_path):

@@ -38,8 +38,7 @@ SPARSE = 400
 @dataclass(frozen=True, eq=False)
 class Derivatives:
     """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
-    `Point` returns the `Linear` system at this point.
-    """
+    `Point` returns the `Linear` system at this point."""
 
     compiled: Compiled
     states: tuple[str, ...]
@@ -52,7 +51,7 @@ class Derivatives:
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
-    """Kernel (t, x, p, m) -> rates, outputs, nonzero derivatives at `rows` and `columns`."""
+    """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -107,8 +106,8 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 def with_slopes(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """Return rows and columns of the nonzero derivatives of scalars with respect to variables, and the kernel (t, x, p, m) -> the
-    scalars, then these derivatives."""
+    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a kernel of
+    (t, x, p, m) that returns the scalars, then these derivatives."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
     kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
@@ -166,7 +165,8 @@ def linearise(
     modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
-    the wrong shape, E260 for derivatives that are not finite, E262 if no solution of an algebraic loop is found."""
+    the wrong shape, E260 for derivatives that are not finite, E262 if no solution of an algebraic loop is found.
+    """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

@@ -125,7 +125,8 @@ def operating_point(
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for more than 3000
     unknowns if the Jacobian is singular or not square, E261 for an unknown state or an array as a target; and the errors of
-    `linearise`."""
+    `linearise`.
+    """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))

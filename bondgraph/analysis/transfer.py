@@ -30,7 +30,8 @@ def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
     """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
 
     Inputs and outputs are also scaled to unit columns and rows, which moves neither poles nor zeros. Time is not scaled.
-    Returns the matrices and `scale` (n,)."""
+    Returns the matrices and `scale` (n,).
+    """
     a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
     n = len(a)
     scale = np.ones(n)
@@ -72,7 +73,8 @@ def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.nd
     """Return the values of s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
     Infinite zeros are deflated by orthogonal compressions first, so that no infinite zero appears as a large number (Emami-Naeini
-    and Van Dooren 1982)."""
+    and Van Dooren 1982).
+    """
     from scipy.linalg import eigvals
 
     (a, b, c, d), _ = balanced(matrices)

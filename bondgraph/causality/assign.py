@@ -201,7 +201,7 @@ def setters(
     strokes : all strokes, already decided; changed in place.
     denied : elements without their preferred causality.
     free : cause of a stroke that no element required.
-    denied_count : (bond, into its head) -> number of denied elements if this stroke is required, None if it is impossible.
+    denied_count : function (bond, into_head) -> number of denied elements with this stroke, or None if it is impossible.
     """
     switched = []
     for path, element in model.elements.items():

@@ -41,9 +41,10 @@ class ConvertedStart:
     element: str
     arguments: tuple[str, ...]
     output: Op | None
-    """Operation (state, other arguments) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
+    """Operation (state, other arguments) -> flow or effort; for an IC, (q, state, other arguments) -> flow; None if only the
+    inverse exists."""
     inverse: Op | None
-    """Operation (flow or effort, other arguments) -> state; for an IC, (q, flow, other arguments) -> state."""
+    """Operation (flow or effort, other arguments) -> state; for an IC, (q, flow, other arguments) -> state; None if unknown."""
     place: int = 0
     """Index of the state among the arguments."""
 

@@ -62,7 +62,7 @@ class Compiled(Frozen):
     system: System
     program: Program
     prepare: Kernel
-    """Parameters (n,) -> derived parameters of the kernels, computed once per set of parameters."""
+    """Kernel that computes derived parameters of the other kernels from the parameters (n,), once per set of parameters."""
     timings: Mapping[str, float] = field(repr=False)
     """Wall time of each stage, s: build, trace, compile."""
 

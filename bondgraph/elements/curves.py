@@ -22,7 +22,7 @@ from screws.calls import explain_methods
 from screws.scalars import floor, searchsorted, take
 
 SLOPES = {"linear": "", "monotone": "PchipInterpolator", "akima": "Akima1DInterpolator", "spline": "CubicSpline"}
-"""Kind of curve -> SciPy's interpolant that gives the slopes at its points; "" for straight lines."""
+"""SciPy's interpolant that gives the slopes at the points, for each kind of curve; "" for straight lines."""
 Numbers = Sequence[float] | np.ndarray
 OUTSIDE = ("hold", "extend", "periodic")
 """Extrapolation: the end value, the end tangent, or periodic repetition."""
@@ -56,7 +56,7 @@ class TableAxis:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Curve(Frozen):
-    """Piecewise polynomial of one variable, u -> value; `signals.curve` makes it."""
+    """Piecewise polynomial of one variable; `signals.curve` makes it."""
 
     axis: TableAxis
     coefficients: np.ndarray
@@ -140,7 +140,7 @@ class Curve(Frozen):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class CharacteristicMap(Frozen):
-    """Piecewise polynomial of two variables, (u, v) -> value; `signals.characteristic_map` makes it."""
+    """Piecewise polynomial of two variables; `signals.characteristic_map` makes it."""
 
     axes: tuple[TableAxis, TableAxis]
     coefficients: np.ndarray
@@ -156,7 +156,7 @@ class CharacteristicMap(Frozen):
 
 
 def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str = "hold") -> Curve:
-    """Return the curve u -> value through (points, values), both (n,), n > 1: a function for formulas and laws.
+    """Return the curve through (points, values), both (n,) with n > 1, as a function for formulas and laws.
 
     Use it as `R("r", effort=curve)`, `C("c", output=curve)`, or in a formula, `lambda t: 2.0 * curve(t)`. If it is the
     output of a C or I, the energy is its exact integral from zero. Data stay an array: 100,000 points compile in a second.
@@ -185,7 +185,7 @@ def characteristic_map(
     kind: str = "linear",
     outside: str | tuple[str, str] = "hold",
 ) -> CharacteristicMap:
-    """Return the map (u, v) -> value through values (n, m) at u = rows (n,) and v = columns (m,), n and m above 1.
+    """Return the map of u and v through values (n, m) at u = rows (n,) and v = columns (m,), with n and m above 1.
 
     Its sections along the rows and columns of `values` are curves of this `kind` (see `curve`); between them the map is bilinear,
     or bicubic with continuous slopes. `outside` is one value for both variables, or one value for each.

@@ -1,4 +1,4 @@
-"""Cache of object code on disk: key of source code -> the bytes compiled from it.
+"""Cache of compiled object code on disk, by a key of its source code.
 
 | variable | meaning |
 |---|---|
@@ -8,7 +8,8 @@
 Cached code is executed, so it is trusted only if no other user can have written it (Windows: not checked). A folder that
 another user owns or can write to is not used at all, and causes a warning. Code is compiled again if its file is damaged, was
 stored under another key, or belongs to or can be written by another user. Nothing is stored in a read-only folder. Processes
-share the cache: files are replaced atomically."""
+share the cache: files are replaced atomically.
+"""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def _of_bits() -> Iterator[Primitive]:
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
-"""Type of a scalar or condition -> type of the vector with one entry per lane."""
+"""Type of the vector with one entry per lane, for a scalar and for a condition."""
 
 
 def wide_name(name: str) -> str:

@@ -28,7 +28,7 @@ NOTHING = integer(0)
 
 
 class Procedure:
-    """Function under construction; its arguments map name -> kind with attributes ("ptr noalias").
+    """Function under construction; each of its `arguments` has a kind with attributes ("ptr noalias").
 
     `is_cold` marks code that runs too rarely for vectorised loops, `lanes` is the preferred length of SIMD vectors (0 for LLVM's
     choice), and `width` the number of lanes of its vector values.

@@ -57,7 +57,7 @@ class Part:
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
     joint: dict[int, list[int]] = field(default_factory=dict)
-    """Step of a sine or cosine -> angles of the call that computes it, this step's angle first."""
+    """Angles of each call that computes several sines and cosines, in the order of their steps, by the first step."""
     lanes: int = 1
 
     def write(self, *lines: str) -> None:

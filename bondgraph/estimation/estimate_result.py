@@ -30,8 +30,8 @@ class Experiment:
 
     Parameters
     ----------
-    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number,
-        or one number for each value.
+    data : samples of each quantity by name: (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard
+        deviation of the noise, as one number, or one number for each value.
     parameters, initial : changes in this experiment, as for `simulate`. An estimated parameter cannot be set here, nor by an
         operating point as `initial`; an estimated start value replaces that in `initial`.
     t_start : start time, s.

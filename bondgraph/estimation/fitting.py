@@ -71,7 +71,8 @@ def estimate(
     settings : as for `simulate`; the times of the data replace `samples`.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
-    for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss."""
+    for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss.
+    """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:

@@ -123,7 +123,8 @@ def start_slopes(
     """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
     The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Raises
-    `ModelError` E371 if the differences do not converge, or if a slight change of a number changes the mode of the start."""
+    `ModelError` E371 if the differences do not converge, or if a slight change of a number changes the mode of the start.
+    """
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)

@@ -129,7 +129,7 @@ class Variational:
     # -- outputs
 
     def outputs(self, names: Sequence[str]) -> tuple[tuple[str, ...], PreparedKernel]:
-        """Return labels (w,) of values, and the kernel (x, S) -> values (w,), then their derivatives by columns (w k,).
+        """Return the labels (w,) of values, and the kernel (x, S) -> values (w,), then their derivatives by columns (w k,).
 
         Raises `ModelError` E251 for unknown names.
         """
@@ -139,15 +139,14 @@ class Variational:
     # -- events, ticks and time events
 
     def guard(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> guard of a transition, and its derivatives along the directions (k,) and the motion."""
+        """Return the kernel (x, S, dt, f) -> guard of a transition, then its derivatives along the directions (k,) and the
+        motion."""
         guard = self._scalars["guards"][index : index + 1]
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns, or None if x does not change.
-
-        `plain` omits the impulse of the transition.
-        """
+        """Return the kernel (x, S, dt, f) -> x after a transition, then its derivatives by columns. With `plain`, omit the
+        impulse of the transition. Return None for a transition without a reset or, with `plain`, without an impulse."""
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -164,20 +163,22 @@ class Variational:
         return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 
     def tick(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> x after a tick of the clock with this index in the program, and its derivatives."""
+        """Return the kernel (x, S, dt, f) -> x after a tick of the clock with this index in the program, then its
+        derivatives."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
         return self._kernel(name, self._scalars[name], self._instant_directions, self.k, _INSTANT)
 
     def solution(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop at its solution, by columns: derivatives of
-        the Newton step, whose derivative with respect to the guesses is -1."""
+        """Return the kernel (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop at its solution, by columns:
+        those of the Newton step, whose derivative with respect to the guesses is -1."""
         steps = self._scalars[f"newton_{index}"]
         return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], self._without_guesses, self.k, _INSTANT)
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
-        """Kernel p -> time and period of each discontinuity in time (b,), then their derivatives by columns (2 b k,)."""
+        """Kernel of p that computes the time and period of each discontinuity in time (b,), then their derivatives by
+        columns (2 b k,); None if there are no discontinuities."""
         breaks = breaks_of(self.compiled.system)
         if breaks is None:
             return None

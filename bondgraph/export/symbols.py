@@ -17,7 +17,7 @@ LOCAL_LETTERS = {
     "force": "F",
     **{word: coefficient.letter for word, coefficient in COEFFICIENTS.items()},
 }
-"""Usual local name -> its letter in the literature; other one-letter names are used as they are."""
+"""Letter in the literature for each usual local name; other one-letter names are used as they are."""
 
 _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 

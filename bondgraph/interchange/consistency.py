@@ -33,7 +33,7 @@ from screws.errors import plural
 
 Names = tuple[str, ...]
 LawArguments = Callable[[str, Element, Any], Mapping[str, Names]]
-"""(path, element, its law) -> field of the law that holds a formula -> names of the formula's arguments."""
+"""Function (path, element, its law) -> names of the arguments of each formula, by the field of the law that holds it."""
 
 
 def _storage(path: str, element: Element, law: laws.Storage) -> dict[str, Names]:
@@ -102,7 +102,8 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its formulas, without those of formulas in records inside a law."""
+"""Function that returns the arguments of the formulas of each kind of law, without those of formulas in records inside a
+law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
@@ -118,7 +119,7 @@ def mechanics_arguments(path: str, element: Element) -> dict[str, Names]:
 
 
 VECTOR_ARGUMENTS = {"inertia": 1, "kinetic": 2, "potential": 1, "bias": 2, "solution": 3}
-"""Formula of a mechanism -> number of its leading arguments that are vectors."""
+"""Number of leading arguments that are vectors, for each formula of a mechanism."""
 
 
 def equation_arguments(path: str, element: Element, law: laws.SignalBlock, arguments: Sequence[str]) -> Names:
@@ -191,8 +192,8 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Kind of law -> number of ports of its element, None if it varies. One port represents all ports of a junction; a constraint has
-one port for each coordinate, and an R-field any number of ports."""
+"""Number of ports of an element with each kind of law, None if it varies. One port represents all ports of a junction; a
+constraint has one port for each coordinate, or one without coordinates, and an R-field any number."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:

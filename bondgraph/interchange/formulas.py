@@ -23,7 +23,8 @@ ARITY = {
     for word, code in opcodes.CODES.items()
     if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Operation -> number of operands; a reciprocal is written as a division. A lookup takes at least a number and one entry."""
+"""Number of operands of each operation; a reciprocal is written as a division. A lookup takes at least a number and one
+entry."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
 
 MAX_STEPS = 1_000_000
@@ -76,7 +77,7 @@ def number_to_json(number: float | int) -> float | int | str:
 
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-"""Name in a file -> number that JSON lacks."""
+"""Numbers that JSON lacks, by their names in files."""
 
 
 def number_from_json(content: Any) -> float | int:

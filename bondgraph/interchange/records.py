@@ -35,12 +35,12 @@ MODEL_RECORDS: tuple[type, ...] = (
     *(Ball, Box, Capsule, HalfSpace, Hull),
 )
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
-"""Name in a file -> class of operation: a formula with its name and LaTeX."""
+"""Class of each operation by its name in files: a formula with its name and LaTeX."""
 BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}
-"""Name in a file -> operation of blocks that the compiler knows; the identity gives a value a second name."""
+"""Operations of blocks that the compiler knows, by their names in files; the identity gives a value a second name."""
 
 RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
-"""Name in a file -> record; drawing code adds its own records."""
+"""Records by their names in files; drawing code adds its own records."""
 
 NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
 """Fields that hold a number or an array of numbers; the first also holds values by mode, the second a mapping to numbers or
@@ -50,7 +50,7 @@ ANYTHING = {(Visible, "shape")}
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
 """Fields that are not saved: computed start values are saved as fixed numbers, and a library only by name."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
-"""Field -> its key in files of version 1, where the key differs from the name."""
+"""Key of a field in files of version 1, where it differs from the field's name."""
 PLAIN_TYPES = (str, int, float, bool)
 
 
@@ -61,10 +61,11 @@ class Field:
     Parameters
     ----------
     form : "text", "whole", "number", "flag", "none", "numbers", "formula", "place", "end", "domain", "array", "anything";
-        "literal": a value in `of`; "record": a record of the one type in `of`; "records": a record of any type in `of`; "several"
-        or "set": values of the field in `of`; "row": one value for each field in `of`; "mapping": names -> values of the field in
-        `of`; "either": a value of any field in `of`; "own automaton": true if the element has an automaton, which is stored among
-        the automata of the model. A "formula" must be an `Op` if `of` is ("operation",), else it may be one.
+        "literal": a value in `of`; "record": a record of the one type in `of`; "records": a record of any type in `of`;
+        "several" or "set": values of the field in `of`; "row": one value for each field in `of`; "mapping": values of the
+        field in `of` by name; "either": a value of any field in `of`; "own automaton": true if the element has an
+        automaton, which is stored among the automata of the model. A "formula" must be an `Op` if `of` is ("operation",),
+        else it may be one.
     """
 
     form: str

@@ -53,7 +53,7 @@ class Encoder:
     indices: dict[str, int] = field(default_factory=dict)
     formulas: dict[str, dict[str, Any]] = field(default_factory=dict)
     keys: dict[Any, str] = field(default_factory=dict)
-    """(function, shapes, results) -> key of its formula."""
+    """Key of each formula, by the id of its function, shapes of arguments and number of results."""
     functions: list[Any] = field(default_factory=list)
     """Functions in `keys`, kept alive because their ids are compared."""
 
@@ -222,7 +222,7 @@ _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "domain": lambda option, value: isinstance(value, Domain),
     "own automaton": lambda option, value: isinstance(value, Automaton),
 }
-"""Form -> test for its values; if no test succeeds, the first form without a test applies."""
+"""Test for the values of a form; if no test succeeds, the first form without a test applies."""
 
 
 def _alternative(form: Field, value: Any) -> Field:

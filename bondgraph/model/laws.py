@@ -310,7 +310,7 @@ class Resistor(Law):
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None
-    """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
+    """Operation (effort, flow, parameters, signals) -> residual, which Newton iteration makes zero in each causality."""
 
     @property
     def has_one_formula(self) -> bool:

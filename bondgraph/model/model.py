@@ -158,7 +158,7 @@ class Face:
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
-    """Port of the graph -> element and port inside it; the port is "" for a junction."""
+    """Element and port inside the graph for each port of the graph; the inner port is "" for a junction."""
 
 
 @short_repr

@@ -68,7 +68,7 @@ class Constant(Op):
 @short_repr
 @dataclass(frozen=True)
 class Gate(Op):
-    """Operation (mode, value) -> value in some modes, zero in all others."""
+    """Operation (mode, value) -> value in the `active` modes, zero in all others."""
 
     active: tuple[int, ...] = ()
 
@@ -76,7 +76,7 @@ class Gate(Op):
 @short_repr
 @dataclass(frozen=True)
 class Choice(Op):
-    """Operation (mode, held, released) -> held in some modes, released in all others."""
+    """Operation (mode, held, released) -> held in the `active` modes, released in all others."""
 
     active: tuple[int, ...] = ()
 

@@ -114,7 +114,7 @@ class Diagram:
 
     svg: str
     positions: Mapping[str, tuple[float, float]]
-    """Element -> centre (x, y) in px, y downwards: change some centres and pass the mapping to `diagram` again."""
+    """Centre (x, y) of each element in px, with y downwards: change some centres and pass the mapping to `diagram` again."""
     width: float
     height: float
     title: str = ""

@@ -174,7 +174,7 @@ class Sketch:
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
     inside: Mapping[str, str] = field(default_factory=dict)
-    """Hidden element or automaton -> the folded graph that is drawn for it."""
+    """Folded graph that is drawn for each hidden element or automaton."""
 
     def chain(self, node: int) -> tuple[str, ...]:
         """Return the paths of the boxes around a node, outermost first."""

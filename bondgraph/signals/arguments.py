@@ -121,7 +121,7 @@ def same_unit(source: Any, value: Any) -> Any:
 
 
 def inputs_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return local name -> path: u for one input, else u1, u2 ..."""
+    """Return the path of each input by its local name: u for one input, else u1, u2 ..."""
     return {"u" if len(paths) == 1 else f"u{k}": path for k, path in enumerate(paths, start=1)}
 
 

@@ -40,7 +40,8 @@ def _canonical_result(derivatives: Any, num: Any) -> Any:
 
 @cache
 def matrix_times(count: int, single: bool) -> Op:
-    """Return (M, u1, u2 ...) -> M u with `count` inputs, numbers or one vector; a number for a `single` row."""
+    """Return the operation (M, u1, u2 ...) -> M u with `count` inputs, numbers or one vector, which gives a number for a
+    `single` row."""
 
     def formula(matrix: Any, *u: Any) -> Any:
         result = matrix @ (u[0] if count == 1 and np.ndim(u[0]) else array([*u]))
@@ -51,7 +52,7 @@ def matrix_times(count: int, single: bool) -> Op:
 
 @cache
 def state_space(count: int, single: bool) -> Op:
-    """Return (x, N, M, u1, u2 ...) -> N x + M u, as `matrix_times` does."""
+    """Return the operation (x, N, M, u1, u2 ...) -> N x + M u, with inputs as in `matrix_times`."""
     of_state, of_input = matrix_times(1, single), matrix_times(count, single)
 
     def formula(x: Any, first: Any, second: Any, *u: Any) -> Any:
@@ -67,20 +68,20 @@ def _stacked(first: int, count: int) -> str:
 
 @cache
 def product(count: int) -> Op:
-    """Return (u1, u2 ...) -> u1 u2 ..."""
+    """Return the operation (u1, u2 ...) -> u1 u2 ..."""
     return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 
 @cache
 def weighted(count: int) -> Op:
-    """Return (k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
+    """Return the operation (k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
     latex = " + ".join(rf"#{k + 1}\,#{k + 1 + count}" for k in range(count))
     return Op("weighted sum", lambda *a: sum(k * u for k, u in zip(a[:count], a[count:], strict=True)), latex)
 
 
 @cache
 def logic(relation: str, count: int) -> Op:
-    """Return (u1, u2 ...) -> 1 if all ("and") or any ("or") of the signals are above 1/2, else 0."""
+    """Return the operation (u1, u2 ...) -> 1 if all ("and") or any ("or") of the signals are above 1/2, else 0."""
     choose, sign = (minimum, r" \land ") if relation == "and" else (maximum, r" \lor ")
     latex = sign.join(f"#{k + 1}" for k in range(count))
     return Op(relation, lambda *signals: where(less(0.5, reduce(choose, signals)), 1.0, 0.0), latex)
@@ -88,7 +89,8 @@ def logic(relation: str, count: int) -> Op:
 
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
-    """Return (u, values) -> the piecewise linear function through the points; the end values apply outside."""
+    """Return the operation (u, values) -> value at u of the piecewise linear function through the points; the end values
+    apply outside."""
     knots = array(points)
 
     def formula(u: Any, values: Any) -> Any:
@@ -110,7 +112,7 @@ BACK_CALCULATION = Op(
     lambda e, v, y, ki, time: e + where(equal(ki, 0.0), 0.0, (y - v) / (where(equal(ki, 0.0), 1.0, ki) * time)),
     r"#1 + \tfrac{#3 - #2}{#4\,#5}",
 )
-"""(e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; the rate is e if ki is zero."""
+"""Operation (e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; the rate is e if ki is zero."""
 RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
 CANONICAL_RATE = Op(
     "canonical rate",
@@ -264,14 +266,14 @@ BEHIND = Op("behind", lambda u, y, *rest: _beyond(y - u, _slack(u, y, *rest)), r
 MET = Op("met", _value_at_meeting, "#1")
 EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
-"""(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the count is
--1 before the first tick, and 0 if the next tick takes a difference."""
+"""Operation (u, u before, slope, count, period, time between differences, time constant) -> slope, u at the last difference,
+and count after a tick; the count is -1 before the first tick, and 0 if the next tick takes a difference."""
 
 
 @cache
 def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
-    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is the sign of kd slope in
-    y, or 0 without kd."""
+    """Return the operation (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]. The sign of kd
+    slope in y is that of `slope`, which is 0 without kd."""
 
     def formula(e: Any, period: Any, kp: Any, *arguments: Any) -> Any:
         values = iter(arguments)
@@ -337,5 +339,5 @@ NOISE = {
     "normal": Op("normal noise", _normal, r"#3 + #4\,\operatorname{normal}(#1)"),
     "uniform": Op("uniform noise", _uniform, r"#3 + \sqrt{12}\,#4 \left(\operatorname{uniform}(#1) - \tfrac{1}{2}\right)"),
 }
-"""Distribution -> (generator, seed, mean, deviation) -> y and state of the generator after a tick: the combined congruential
-generator of L'Ecuyer 1988; normal deviates by Box and Muller 1958."""
+"""Operation (generator, seed, mean, deviation) -> y and state of the generator after a tick, for each distribution: the
+combined congruential generator of L'Ecuyer 1988; normal deviates by Box and Muller 1958."""

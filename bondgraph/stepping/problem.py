@@ -130,13 +130,13 @@ class Steps:
     matrices: Kernel
     """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
-    """Kernel (t, x, p, m) -> power into all C, twice the kinetic energy of the velocities, power of the potentials of IC, and
-    gaps."""
+    """Kernel (t, x, p, m) -> power into the C that are not in `options.ignored`, twice the kinetic energy of the velocities,
+    power of the potentials of IC, and gaps."""
     traced: Traced
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """Slot of a mode -> its constant state, in which the law of a contact gives no force."""
+    """Constant state of some modes, by slot, in which the law of a contact gives no force."""
 
     @property
     def model(self) -> Model:

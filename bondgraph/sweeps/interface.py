@@ -164,7 +164,7 @@ SWEEP_SETTINGS = frozenset({"progress", "strict"})
 """Settings of a run that are not passed on to the runs of a sweep."""
 _IN_POINTS = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
 REPLACEMENTS = {"initial": _IN_POINTS, "parameters": _IN_POINTS}
-"""Settings of a run that a sweep does not accept -> what to use instead."""
+"""Replacement for each setting of a run that a sweep does not accept."""
 _ENTRY_NAME = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an array entry in a table of runs, such as "q[0, 1]"."""
 

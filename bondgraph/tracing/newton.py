@@ -100,7 +100,7 @@ DRIFT_CORRECTION = 1.0
 
 
 Solver = Callable[[Entries, Sequence[Any]], Sequence[Any]]
-"""Matrix and right-hand side of a linear system on the tape -> its unknowns."""
+"""Function that returns the unknowns of a linear system on the tape from its matrix and right-hand side."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ EXPRESSIONS = {
     "sinh": "(exp(x) - exp(-x)) / 2.0",
     "square": "x * x",
 }
-"""Name of a function with arguments x, y, z -> expression in `screws.scalars`; `math.remainder` has none."""
+"""Expression in `screws.scalars` that replaces a function of x, y, z, by name of the function; `math.remainder` has none."""
 
 _TABLE = 'the block signals.table("curve", "time", points, values), with "curve.y" among the signals of the formula'
 
@@ -200,8 +200,8 @@ class Unsolvable(Exception):
         self.loop = loop
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
-        """Combinations of modes without a solution (automaton -> state), if other combinations have a solution, and the suspect
-        elements."""
+        """Modes without a solution, as states by automaton, with the suspect elements; empty unless other combinations of
+        modes have a solution."""
         self.too_many = too_many
         """Number of mode combinations and its limit, or zeros unless there are too many to be searched."""
         super().__init__(reason)

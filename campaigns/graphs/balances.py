@@ -27,20 +27,20 @@ def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.nda
 
 @dataclass(frozen=True)
 class Balances:
-    """Balances of n coordinates; `sign` is +1 if the half arrow points in, and arguments are numbers if n = 1."""
+    """Balances of n coordinates; `sign` is +1 if the half arrow points in, and -1 otherwise."""
 
     mechanics: Mechanics
     n: int
     sign: int
 
     def of_velocity(self, a: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
-        """Return M a + M' v - d(T - V)/dq - e, zero for the acceleration a."""
+        """Return M a + M' v - d(T - V)/dq - sign e, zero for the acceleration a."""
         a, q, v = (np.atleast_1d(given) for given in (a, q, v))
         turning, push = self._forces(q, v, others)
         return self.mass(q, others) @ a + turning - push - self.sign * np.atleast_1d(effort)
 
     def of_momentum(self, rate: Any, q: Any, v: Any, effort: Any, *others: Any) -> np.ndarray:
-        """Return p' - d(T - V)/dq - e."""
+        """Return p' - d(T - V)/dq - sign e."""
         rate, q, v = (np.atleast_1d(given) for given in (rate, q, v))
         return rate - self._forces(q, v, others)[1] - self.sign * np.atleast_1d(effort)
 

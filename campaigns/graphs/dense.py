@@ -74,8 +74,6 @@ def residual_and_power(
 
 
 class Relations:
-    """Rows of the linear system, element by element."""
-
     def __init__(self, model: Model, states, modes, causality) -> None:
         self.model, self.states, self.modes, self.causality = model, states, modes, causality
         self.offsets: dict[str, int] = {}
@@ -124,8 +122,6 @@ class Relations:
         )
 
     def worst_power(self, solution: np.ndarray) -> float:
-        """Return the largest violation of power continuity at an element that conserves power, relative to the largest power
-        of a bond."""
         most = max(np.abs(solution[self.block(b, "e")] * solution[self.block(b, "f")]).max() for b in self.model.bonds)
         worst = max((abs(self.power(solution, p)) for p in self.model.elements if self.keeps_power(p)), default=0.0)
         return worst / (1e-6 + most)

@@ -16,7 +16,7 @@ from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 
 @dataclass(frozen=True)
 class Joint:
-    """Junction: its name, its type 0 or 1, and the nested graph that contains it (or "")."""
+    """Junction of type 0 or 1 in the nested graph `group`, if any."""
 
     name: str
     type: int
@@ -33,7 +33,7 @@ class Link:
     b: str
     kind: str
     ratio: float
-    back: bool = False
+    reversed: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Part:
     at: str
     owner: str
     unit: bool = False
-    back: bool = False
+    reversed: bool = False
     size: float = 1.0
 
 
@@ -111,7 +111,7 @@ def built(d: Description) -> Graph:
         else:
             bonds = [(ends[0], ends[1])]
         for tail, head in bonds:
-            graph.connect(head, tail) if own.back else graph.connect(tail, head)
+            graph.connect(head, tail) if own.reversed else graph.connect(tail, head)
 
     def part(number: int) -> None:
         own = d.parts[number]
@@ -121,7 +121,7 @@ def built(d: Description) -> Graph:
             unit = TF(f"{own.name} unit", 1.0)
             here.connect(junction, unit.port("1"))
             tail = unit.port("2")
-        here.connect(head, tail) if own.back else here.connect(tail, head)
+        here.connect(head, tail) if own.reversed else here.connect(tail, head)
 
     for number in d.order or range(len(d.links) + len(d.parts)):
         link(number) if number < len(d.links) else part(number - len(d.links))
@@ -147,12 +147,10 @@ def element_of(part: Part):
 
 
 def reordered(d: Description, rng: np.random.Generator) -> Description:
-    """Return the description with its links and parts connected in another order."""
     return replace(d, order=tuple(int(k) for k in rng.permutation(len(d.links) + len(d.parts))))
 
 
 def renamed(d: Description, rng: np.random.Generator) -> Description:
-    """Rename everything such that the alphabetical order changes."""
     words = iter(rng.permutation(1000))
     new = {name: f"n{next(words)}" for name in [j.name for j in d.joints] + [x.name for x in (*d.links, *d.parts)]}
     return replace(
@@ -177,11 +175,11 @@ def turned(d: Description, rng: np.random.Generator) -> Description:
         minus = p.kind.upper() in ("C", "SE") if type_of[p.at] else p.kind.upper() in ("I", "SF")
         sign = -1.0 if minus else 1.0
         value = sign * p.value if p.kind in ("Se", "Sf") else p.value
-        return replace(p, back=not p.back, start=sign * p.start, value=value)
+        return replace(p, reversed=not p.reversed, start=sign * p.start, value=value)
 
     def link(x: Link) -> Link:
         alike = type_of[x.a] == type_of[x.b]
-        return replace(x, back=not x.back) if alike and x.kind != "gy" and rng.random() < 0.5 else x
+        return replace(x, reversed=not x.reversed) if alike and x.kind != "gy" and rng.random() < 0.5 else x
 
     return replace(d, parts=tuple(map(part, d.parts)), links=tuple(map(link, d.links)))
 
@@ -201,7 +199,6 @@ def split(d: Description, rng: np.random.Generator) -> Description:
 
 
 def with_units(d: Description, rng: np.random.Generator) -> Description:
-    """Insert unit transformers before some parts."""
     return replace(d, parts=tuple(replace(p, unit=bool(rng.random() < 0.4)) for p in d.parts))
 
 
@@ -219,7 +216,6 @@ def dual(d: Description, rng: np.random.Generator) -> Description:
 
 
 def nested(d: Description, rng: np.random.Generator) -> Description:
-    """Move some junctions, with the parts on them, into nested graphs."""
     names = ["", "left", "right"]
     return replace(d, joints=tuple(replace(j, group=names[rng.integers(3)]) for j in d.joints))
 

@@ -27,7 +27,7 @@ class Descriptor(Relations):
         self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
-        """Storage or constraint -> index of the start of its state in y."""
+        """Index in y of the start of the state of each storage or constraint."""
         self.moving: list[tuple[int, int, float]] = []
         for path, element in model.elements.items():
             law = element.law
@@ -43,7 +43,6 @@ class Descriptor(Relations):
                 matrix[row, column] += value
 
     def state(self, path: str) -> slice:
-        """Return the slice of y that holds the state of a storage or constraint."""
         return slice(self.held[path], self.held[path] + self.model.bonds_at(path)[0].dimension)
 
     def relations(self, path: str) -> None:
@@ -106,7 +105,7 @@ class Descriptor(Relations):
         return complex(phase), float(size)
 
     def is_singular(self) -> bool:
-        """Return True if s N + M is singular for every s, so that the graph has no unique solution."""
+        """Return True if s N + M is singular at two values of s, and so for every s: the graph has no unique solution."""
         worst = [np.linalg.svd(_scaled(s * self.N + self.M), compute_uv=False) for s in (0.7 + 1.1j, -1.3 + 0.4j)]
         return all(values[-1] < 1e-10 * values[0] for values in worst)
 

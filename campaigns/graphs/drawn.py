@@ -1,4 +1,4 @@
-"""Random graphs with all kinds of elements; most of the graphs have a valid causality."""
+"""Random graphs of junctions, storages, resistors, sources and two-ports; most of the graphs have a valid causality."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
-"""Probability of choosing an element that is compatible with the causality at its junction; with 1, no conflict would
-occur."""
+"""Probability that a part or branch suits the causality at its junction."""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
@@ -59,7 +58,7 @@ def curved_graph(rng: np.random.Generator) -> Graph:
 
 
 def consistent(graph: Graph) -> Graph:
-    """Return the graph without the start values of dependent storages."""
+    """Return the graph with zero start values of its dependent storages."""
     try:
         causality = assign_causality(graph.freeze())
     except ModelError:
@@ -77,7 +76,6 @@ class Draw:
     use it."""
 
     linear = False
-    """True if nonlinear relations and modulated two-ports are left out."""
 
     def __init__(self, rng: np.random.Generator, dimension: int):
         self.rng, self.n, self.count = rng, dimension, 0
@@ -86,14 +84,14 @@ class Draw:
         self.states: list[str] = []
         self.junctions = [self.junction() for _ in range(rng.integers(1, 7))]
         for k, junction in enumerate(self.junctions):
-            self.decider(junction)
+            self.join_setter(junction)
             if k:
                 self.branch(self.junctions[rng.integers(k)], junction)
         if len(self.junctions) > 2 and rng.random() < 0.15:
             self.branch(self.junctions[0], self.junctions[-1])
         for junction in self.junctions:
             for _ in range(1 if rng.random() < 0.6 else rng.integers(1, 4)):
-                self.join(junction, self.guest(junction))
+                self.join(junction, self.other_part(junction))
 
     def name(self, kind: str) -> str:
         self.count += 1
@@ -143,7 +141,7 @@ class Draw:
             return C(name, stiffness=self.positive(), initial=self.numbers())
         return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
-    def decider(self, junction: Element) -> None:
+    def join_setter(self, junction: Element) -> None:
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.8:
             part = self.storage(C if zero else I)
@@ -153,7 +151,7 @@ class Draw:
             part = self.resistor(sets_effort=zero)
         self.join(junction, part)
 
-    def guest(self, junction: Element) -> Element:
+    def other_part(self, junction: Element) -> Element:
         """Return a part that usually does not set the junction's common variable."""
         zero = junction.kind.endswith("0")
         if self.rng.random() > SENSIBLE:
@@ -231,7 +229,7 @@ class Draw:
 class Rigid(Draw):
     linear = True
 
-    def decider(self, junction: Element) -> None:
+    def join_setter(self, junction: Element) -> None:
         """Connect one or two storages, sometimes one with a constraint, or else a resistor."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.7:
@@ -262,8 +260,7 @@ class Switched(Rigid):
     def active(self) -> list[str]:
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
 
-    def guest(self, junction: Element) -> Element:
-        """Return a part that in some cases is active only in some modes."""
+    def other_part(self, junction: Element) -> Element:
         draw, one = self.rng.random(), junction.kind.endswith("1")
         if draw < 0.15 and self.n == 1:
             return Switch(self.name("s"), automaton="relay", closed=self.active())
@@ -287,7 +284,7 @@ class Switched(Rigid):
                 viscous=self.rng.uniform(0.0, 0.3),
                 initial=start,
             )
-        return super().guest(junction)
+        return super().other_part(junction)
 
 
 def sinh(x):

@@ -35,7 +35,8 @@ DUAL = {"C": "I", "I": "C", "q": "p", "p": "q", "effort": "flow", "flow": "effor
 
 
 def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Replace every linear R at a junction by two, in series or in parallel, if no signal reads the effort or flow of the R."""
+    """Replace every linear R at a junction by two, in series or in parallel, unless a signal reads the R or its number depends on
+    a mode."""
     new, shares = rebuilt(graph), {}
     read = set(signals_read(new))
     for scope, prefix, link, part, junction in list(_at_junctions(new)):

@@ -22,15 +22,14 @@ FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 
 @dataclass(frozen=True)
 class Allowed:
-    """Solution of the relations at a point: all of y, the rates of its states, which of these are determined, the
-    inconsistency of the rows, and the sensitivity of the solution."""
+    """Solution of the relations at a point: all of y, the rates of its states, which of these are determined, the largest
+    residual of the rows, and the condition number of the solved part."""
 
     y: np.ndarray
     rates: np.ndarray
-    """Rates of the entries of y; zero for entries that are not states."""
-    decided: np.ndarray
-    """True for each entry of y that the relations determine."""
-    rates_decided: np.ndarray
+    """Zero for entries of y that are not states."""
+    determined: np.ndarray
+    rates_determined: np.ndarray
     misfit: float
     condition: float
 
@@ -43,7 +42,7 @@ def allowed(point: Point, most: int) -> Allowed:
     states = split(point)[1]
     for levels in range(most + 1):
         found = _with_derivatives(point, levels)
-        if found.rates_decided[states].all():
+        if found.rates_determined[states].all():
             break
     return found
 
@@ -52,13 +51,13 @@ def _with_derivatives(point: Point, levels: int) -> Allowed:
     z, x = split(point)
     solution, free, misfit, condition = least_squares(*stacked(point, levels, -point.g[:, None]))
     y, rates = point.y.copy(), np.zeros(len(point.y))
-    decided, rates_decided = np.ones(len(y), dtype=bool), np.ones(len(y), dtype=bool)
+    determined, rates_determined = np.ones(len(y), dtype=bool), np.ones(len(y), dtype=bool)
     loose = np.abs(free).max(axis=1, initial=0.0) > 1e-6
     a, b = len(z), len(z) + len(x)
     y[z] += solution[:a, 0]
     rates[x] = solution[a:b, 0]
-    decided[z], rates_decided[x] = ~loose[:a], ~loose[a:b]
-    return Allowed(y, rates, decided, rates_decided, misfit, condition)
+    determined[z], rates_determined[x] = ~loose[:a], ~loose[a:b]
+    return Allowed(y, rates, determined, rates_determined, misfit, condition)
 
 
 def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None:
@@ -105,7 +104,7 @@ def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, n
     `right` (rows, k) is the right-hand side of the rows themselves.
     """
     z, x = split(point)
-    N = settled(point)
+    N = rate_factors(point)
     G, wide = point.G, len(z) + len(x)
     still = ~N[:, z].any(axis=1)  # the row of a decaying variable is already an equation of rates
     rest = len(x) + (levels - 1) * wide if levels else 0
@@ -123,7 +122,7 @@ def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, n
     return matrix / sizes, full / sizes
 
 
-def settled(point: Point) -> np.ndarray:
+def rate_factors(point: Point) -> np.ndarray:
     """Return N, with zero factors of v' in rows of constraints and switches that determine v directly rather than through the
     states alone."""
     N = point.N.copy()
@@ -142,7 +141,7 @@ def settled(point: Point) -> np.ndarray:
 
 
 def is_singular(point: Point) -> bool:
-    """Return True if s N + G is singular for every s, so that the relations have no unique solution."""
+    """Return True if s N + G is singular at all `FREQUENCIES`, so that the relations have no unique solution."""
     for s in FREQUENCIES:
         values = np.linalg.svd(_balanced(s * point.N + point.G), compute_uv=False)
         if values[-1] > 1e-10 * values[0]:

@@ -21,17 +21,16 @@ from campaigns.graphs.widened import INSTANT, Drawn
 END = 0.07
 """End of a run, s: after the instant of the events, and not at a tick."""
 AGREES = 1e-5
-"""Largest allowed error of the final states of a run at rtol 1e-8, relative to the largest value along the run."""
+"""Largest allowed error of the final states of a run at rtol 1e-8, relative to the largest value along the run, or to 1."""
 STARTS = 100
 """Number of random starts in the search for a loop's solution that a run did not find."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
-    """Return how a run differs from the expected run; "" if it does not.
+    """Return how a run differs from the expected run; "" if it does not, or if the graph has ideal constraints or switches.
 
-    Every automaton whose guard rises at the instant must act there, and only then; states must continue unchanged,
-    except for those that a transition sets; the final states of a linear graph must be those of the matrix
-    exponentials. A run may end if a loop has no solution.
+    Every automaton with a transition must act at `INSTANT`, and only then; a linear graph must end in the states that matrix
+    exponentials give. A run may end early if SciPy finds no solution of a loop.
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
@@ -47,7 +46,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
 
 
 def _loops_have_solutions(compiled: Compiled, result: Result) -> bool:
-    """Return True if SciPy finds a solution of every loop from at least one of many starts, at the end of a run."""
+    """Return True if, at the end of a run, SciPy finds a solution of every loop from at least one of many starts."""
     rng, t, m, p = np.random.default_rng(0), float(result.t[-1]), result.m[-1], result.p
     for loop in compiled.program.loops:
         places, count = list(loop.states), len(loop.states)

@@ -83,7 +83,6 @@ class Point:
         return 1 if bond.head.element == path else -1
 
     def others(self, element: Element) -> tuple[list[Any], list[str]]:
-        """Return the parameters of an element in this mode, and the states among its signals."""
         numbers: list[Any] = []
         for parameter in element.parameters.values():
             given = parameter.value
@@ -92,7 +91,7 @@ class Point:
         return numbers, [name for name in element.signals if name in self.rows.places]
 
     def signals(self, element: Element, read: Sequence[np.ndarray]) -> list[Any]:
-        """Return the element's signals: states as given, modes as indices, and time as zero."""
+        """Return the element's signals: states as given, modes as indices, and others, such as time, as zero."""
         states = iter(read)
         found: list[Any] = []
         for name in element.signals:
@@ -124,7 +123,7 @@ class Point:
         return self.rows.add(at(here), still)
 
     def linear_rows(self, still: Terms, moving: Terms = ()) -> slice:
-        """Add the rows sum(matrix @ value) + moving = 0."""
+        """Add the rows sum(matrix @ value) + sum(factor @ rate) = 0 of the terms `still` and `moving`."""
         return self.rows.add(sum(np.atleast_2d(m) @ self.value(name) for name, m in still), still, moving)
 
     # -- relations
@@ -204,7 +203,7 @@ class Point:
         one = np.eye(bonds[0].dimension)
         if law.automaton is not None and self.at.modes[law.automaton] not in law.active:
             for bond in bonds:
-                kind = other if self.at.parted.get(path, bonds[0].name) == bond.name else common
+                kind = other if self.at.separate.get(path, bonds[0].name) == bond.name else common
                 self.linear_rows([(f"{bond.name}:{kind}", one)])
             return
         for bond in bonds[1:]:
@@ -249,7 +248,7 @@ class Point:
             )
 
     def _vanishes(self, name: str, position: Terms, alpha1: float) -> None:
-        """Add the rows v' + a1 v + a0 h = 0; `settled` removes v' if v is not a state."""
+        """Add the rows v' + a1 v + a0 h = 0; `hidden.rate_factors` removes v' if v is not a state."""
         one = np.eye(len(self.value(name)))
         self.rows.held.append((self.linear_rows([(name, alpha1 * one), *position], [(name, one)]), name))
 

@@ -75,7 +75,7 @@ class Rewritten:
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
-    """New paths of partners, which together replace one original part."""
+    """Paths of the added parts, each with the path of the part with which it replaces one part of the original."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -98,7 +98,6 @@ def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Rename all parts and automata such that the alphabetical order changes."""
     old = names_of(graph)
     words = rng.permutation(10 * len(old))[: len(old)]
     names = {path: f"n{word}" for path, word in zip(old, words, strict=True)}
@@ -112,8 +111,8 @@ def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Reverse half arrows that do not determine the sign of a state or source: those of storages and sources with a
-    junction's common variable, and of linear resistors whose effort and flow no signal reads."""
+    """Reverse some half arrows that do not determine the sign of a state or source: those of storages and sources with a
+    junction's common variable, and of linear resistors; no signal reads the effort or flow of such a part."""
     new = rebuilt(graph)
     read = set(signals_read(new))
 
@@ -147,7 +146,6 @@ def _is_block(part: object) -> bool:
 
 
 def signals_read(graph: Graph) -> Iterator[str]:
-    """Return all signals that a graph's elements and automata read, by the names that they use."""
     for part in graph.parts.values():
         yield from (part.reads if isinstance(part, Element) else signals_read(part))
     for automaton in graph.automata.values():
@@ -158,7 +156,7 @@ def signals_read(graph: Graph) -> Iterator[str]:
     yield from graph.wires.values()
 
 
-def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
+def rescaled(graph: Graph, rng: np.random.Generator) -> Rewritten:
     """Scale the state of every independent storage by a factor from 1e-12 to 1e12; signals that read the state convert it
     back."""
     same = {path: path for path in names_of(graph)}
@@ -177,10 +175,10 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
     elsewhere = {f"{path}.{model.elements[path].law.state}": f"{_unit(path)}.value" for path in units}
     new = rebuilt(graph, elsewhere=elsewhere)
 
-    def measure(scope: Graph, prefix: str) -> None:
+    def rescale(scope: Graph, prefix: str) -> None:
         for name, part in list(scope.parts.items()):
             if isinstance(part, Graph):
-                measure(part, f"{prefix}{name}.")
+                rescale(part, f"{prefix}{name}.")
             elif f"{prefix}{name}" in units:
                 scale = units[f"{prefix}{name}"]
                 put(scope, part, replace(part, law=_scaled(part.law, scale)))
@@ -193,7 +191,7 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
                     )
                 )
 
-    measure(new, "")
+    rescale(new, "")
     return Rewritten(new, same)
 
 

@@ -18,7 +18,7 @@ class Situation:
 
     values: Mapping[str, np.ndarray]
     modes: Mapping[str, str]
-    parted: Mapping[str, str] = field(default_factory=dict)
+    separate: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -35,7 +35,6 @@ class Rows:
     """Rows of constraints and switches, each with the variable that it sets to zero."""
 
     def add(self, value: np.ndarray, still: Terms, moving: Terms = ()) -> slice:
-        """Add rows with this value, these slopes, and these factors of rates."""
         first, value = len(self.left), np.atleast_1d(np.asarray(value, dtype=float))
         for entries, terms in ((self.entries, still), (self.moving, moving)):
             for name, matrix in terms:

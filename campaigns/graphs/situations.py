@@ -25,7 +25,6 @@ def modes_of(model: Model) -> list[dict[str, str]]:
 
 
 def indices_of(model: Model, modes: Mapping[str, str]) -> np.ndarray:
-    """Return modes in the form that kernels take."""
     return np.array([float(a.states.index(modes[a.name])) for a in model.automata.values()])
 
 
@@ -68,7 +67,7 @@ def switched_junctions(model: Model) -> dict[str, Junction]:
     return {path: law for path, law in laws.items() if isinstance(law, Junction) and law.automaton is not None}
 
 
-def parted_by(compiled: Compiled) -> dict[str, str]:
+def separate_bonds(compiled: Compiled) -> dict[str, str]:
     """Return, for each switched junction, the bond that sets its common variable, which defines what an open junction
     means."""
     return {
@@ -101,14 +100,14 @@ def shapes_of(model: Model) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str], rng: np.random.Generator) -> Point:
+def at_random(model: Model, modes: Mapping[str, str], separate: Mapping[str, str], rng: np.random.Generator) -> Point:
     """Return the relations at random values of all variables; amounts are positive."""
     values = {name: rng.normal(size=shape) for name, shape in shapes_of(model).items()}
     amounts = [f"{path}.q" for path, element in model.elements.items() if element.kind == "Ce"]
     positive = {name: np.abs(values[name]) + 0.3 for name in amounts}
-    return Point(model, Situation(values | positive, modes, parted))
+    return Point(model, Situation(values | positive, modes, separate))
 
 
 def at_zero(compiled: Compiled, modes: Mapping[str, str]) -> Point:
     zeros = {name: np.zeros(shape) for name, shape in shapes_of(compiled.model).items()}
-    return Point(compiled.model, Situation(zeros, modes, parted_by(compiled)))
+    return Point(compiled.model, Situation(zeros, modes, separate_bonds(compiled)))

@@ -18,21 +18,21 @@ from campaigns.graphs.hidden import allowed, is_singular, jumps_with_blocks
 from campaigns.graphs.instants import run_differs
 from campaigns.graphs.point import Point
 from campaigns.graphs.rows import Situation
-from campaigns.graphs.situations import at_random, indices_of, modes_of, near_start, openings, parted_by, values_of
+from campaigns.graphs.situations import at_random, indices_of, modes_of, near_start, openings, separate_bonds, values_of
 from campaigns.graphs.widened import Drawn
 
 LONGEST = 20.0
 """Maximum CPU time of a compilation, s."""
 MOST_MODES, MOST_OPENINGS = 3, 8
-"""Numbers of combinations of modes, and of interpretations of open junctions in each combination, that are examined for a refused
-graph."""
+"""Maximum numbers of combinations of modes, four times as many for E154, and of interpretations of open junctions in each, that
+are examined."""
 FAILURES = ("wrong", "uncoded", "slow")
 RUN_CURVED = 0.3
 """Fraction of nonlinear graphs that are run: for these, only the times of events are compared."""
 AGREES = 1e-8
 """Relative difference of rates and bond variables that counts as rounding error, in a problem with a condition number below
 1e5."""
-TOO_ILL = 1e10
+WORST_CONDITION = 1e10
 
 
 @dataclass(frozen=True)
@@ -99,21 +99,21 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
     x, unsolved = Bound(compiled.program, p).consistent(0.0, near_start(compiled, rng), m)
     if unsolved is not None:
         return Verdict("undecided", "Newton's method found no solution")
-    point = Point(compiled.model, Situation(values_of(compiled, x, m), modes, parted_by(compiled)))
+    point = Point(compiled.model, Situation(values_of(compiled, x, m), modes, separate_bonds(compiled)))
     if any(is_open[0] for i in compiled.system.indeterminate for is_open in i.marks(np.array([m])).values()):
         return Verdict("right") if is_singular(point) else Verdict("wrong", "regular mode called indeterminate", str(modes))
     reference = allowed(point, 3 if linear else 1)
-    if reference.condition > TOO_ILL or not np.isfinite(reference.y).all():
+    if reference.condition > WORST_CONDITION or not np.isfinite(reference.y).all():
         return Verdict("undecided", "ill-conditioned")
     if _misses(point, reference.y) > AGREES and _misses(point, point.y) < AGREES**2:
         return Verdict("undecided", "the reference violates its own relations")
     states = np.concatenate([np.arange(point.y.size)[point.rows.places[name]] for name in point.states] or [[]])
-    if not reference.rates_decided[states.astype(int)].all():
+    if not reference.rates_determined[states.astype(int)].all():
         if is_singular(point):
             return Verdict("wrong", "a mode without a unique solution was accepted", str(modes))
         return Verdict("undecided", "the reference needs more derivatives")
     close = AGREES * max(1.0, reference.condition / 1e5)
-    gap = _gap(point.y, reference.y, reference.decided)
+    gap = _gap(point.y, reference.y, reference.determined)
     if gap > close:
         return Verdict("wrong", "bond variables", f"off by {gap:.3g} in {modes}: {_worst(point, reference.y)}")
     rates = compiled.program.rates(0.0, x, p, m)
@@ -165,8 +165,8 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
     every, choices = modes_of(model), _choices(model, "E154" in codes)
     for index in rng.permutation(len(every))[:most]:
         modes, regular = every[index], 0
-        for parted in itertools.islice(openings(model, modes, choices), MOST_OPENINGS):
-            point = at_random(model, modes, parted, rng)
+        for separate in itertools.islice(openings(model, modes, choices), MOST_OPENINGS):
+            point = at_random(model, modes, separate, rng)
             regular += not is_singular(point)
             if "E209" in codes and jumps_with_blocks(point):
                 return Verdict("rightly refused", f"{codes}: states follow the value that a block holds")

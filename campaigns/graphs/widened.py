@@ -1,4 +1,4 @@
-"""Random graphs with every kind of element: graphs from `drawn` with further random features."""
+"""Random graphs from `drawn` with further elements and features."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
-"""Further features of a graph; "instant" stands for several events at one instant, "ratio" for ratios that jump."""
+"""Further features of a graph; "instant" stands for several events at one instant, "ratio" for numbers that depend on a mode."""
 INSTANT = 0.05
-"""Time of all simultaneous events, s."""
 BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Random graph, the families and features from which it was drawn, and whether all its relations are linear."""
+    """Random graph, the family and features from which it was drawn, and whether all its relations are linear."""
 
     graph: Graph
     base: str
@@ -66,7 +65,7 @@ def widened(rng: np.random.Generator) -> Drawn:
 
 
 def _event(graph: Graph, rng: np.random.Generator) -> None:
-    """Add an automaton that acts at `INSTANT` and halves an independent state."""
+    """Add an automaton that acts at `INSTANT` and halves an independent state, if the graph has one."""
     try:
         model = graph.freeze()
         dependent = assign_causality(model).derivative
@@ -106,14 +105,12 @@ class _Wide(Draw):
             edges = (rises,) if "instant" in self.features else ()
             self.graph.add_automaton(Automaton(name, ("low", "high"), "low", edges))
 
-    def either(self, one: object, other: object) -> object:
-        """Return a value that depends on the mode of one of the two automata."""
+    def by_random_mode(self, one: object, other: object) -> object:
         self.used.add("ratio")
         return by_mode("first" if self.rng.random() < 0.5 else "second", {"low": one, "high": other})
 
     @property
-    def jumps(self) -> bool:
-        """Return True if the next number depends on a mode."""
+    def is_mode_dependent(self) -> bool:
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
@@ -169,26 +166,26 @@ class _Wide(Draw):
             self.pending.append(lambda: self.graph.add(block) and None)
             follow = {"parameters": {"gain": 0.7}, "signals": [f"{hold}.y"]}
             return kind(name, lambda gain, x: gain * x, dimension=n, **follow)
-        if self.jumps:
-            return kind(self.name(kind.__name__.lower()), self.either(self.numbers(), self.numbers()))
+        if self.is_mode_dependent:
+            return kind(self.name(kind.__name__.lower()), self.by_random_mode(self.numbers(), self.numbers()))
         return super().source(kind)
 
     def resistor(self, sets_effort: bool) -> Element:
-        if self.jumps:
-            by = self.either(
+        if self.is_mode_dependent:
+            by = self.by_random_mode(
                 self.positive() if self.n == 1 else float(self.rng.uniform(0.5, 2.0)), float(self.rng.uniform(0.5, 2.0))
             )
             return R(self.name("r"), by) if self.rng.random() < 0.5 else R(self.name("r"), conductance=by)
         return super().resistor(sets_effort)
 
     def transformer(self) -> Element:
-        if self.jumps:
-            return TF(self.name("tf"), self.either(*self._ratios()))
+        if self.is_mode_dependent:
+            return TF(self.name("tf"), self.by_random_mode(*self._ratios()))
         return super().transformer()
 
     def gyrator(self, matrix: bool) -> Element:
-        if self.jumps:
-            return GY(self.name("gy"), self.either(*self._ratios()))
+        if self.is_mode_dependent:
+            return GY(self.name("gy"), self.by_random_mode(*self._ratios()))
         return super().gyrator(matrix)
 
     def _ratios(self) -> tuple[float, float]:
@@ -204,7 +201,7 @@ class _Wide(Draw):
         if not at:
             at = [(J1 if kind == "C" else J0)(self.name("j"))]
             self.join(at[0], self.resistor(sets_effort=kind == "C"))
-            self.decider(at[0])
+            self.join_setter(at[0])
             self.junctions += at
         self.used.add("field")
         names = [f"p{k}" for k in range(1, 1 + min(len(at) + int(rng.random() < 0.3), 3))]
@@ -240,7 +237,7 @@ class _Wide(Draw):
             g.connect(lever, self.junctions[rng.integers(len(self.junctions))])
 
     def _complex(self, reaction: Element, port: str, pools: list[Element]) -> None:
-        """Add one side of a reaction, each species once or twice."""
+        """Add one side of a reaction, each species with the coefficient 1 or 2."""
         rng, g = self.rng, self.graph
         meet = J1(self.name("j"))
         bonds = [(pool, meet) if port == "1" else (meet, pool) for pool in pools]

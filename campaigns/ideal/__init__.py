@@ -1,1 +1,1 @@
-"""Random models of ideal elements, and programs that check the models and import nothing from this project."""
+"""Random models of ideal elements, and reference programs that solve them without the packages of this project."""

@@ -16,7 +16,6 @@ from screws import joints, pose
 from screws.scalars import sin
 
 ACROSS = {"C": "effort", "L": "flow", "R": "flow"}
-"""Signal of a branch that the reference program also computes."""
 
 
 def source(name: str, wave: Wave) -> Element:
@@ -70,27 +69,27 @@ def masses_graph(case: Masses) -> tuple[Graph, list[str]]:
         if mass.geared:
             gear, shaft = TF(f"gear {i}", mass.gear), J1(f"shaft {i}", domain="rotation")
             graph.connect(node, gear.port("1")).connect(gear.port("2"), shaft).connect(shaft, I(f"wheel {i}", mass.geared))
-    for k, rub in enumerate(case.rubs):
-        friction = Friction(f"rub{k}", rub.limit)
-        if rub.b is None and rub.ratio == 1.0:
-            graph.connect(nodes[rub.a], friction)
+    for k, own in enumerate(case.frictions):
+        friction = Friction(f"friction{k}", own.limit)
+        if own.b is None and own.ratio == 1.0:
+            graph.connect(nodes[own.a], friction)
             continue
-        gear = TF(f"ratio {k}", rub.ratio if rub.b is None else 1.0 / rub.ratio)
-        if rub.b is None:
+        gear = TF(f"ratio {k}", own.ratio if own.b is None else 1.0 / own.ratio)
+        if own.b is None:
             turned = J1(f"turned {k}", domain="rotation")
-            graph.connect(nodes[rub.a], gear.port("1")).connect(gear.port("2"), turned).connect(turned, friction)
+            graph.connect(nodes[own.a], gear.port("1")).connect(gear.port("2"), turned).connect(turned, friction)
             continue
         slip = J0(f"z{k}", domain="rotation")
-        graph.connect(nodes[rub.a], slip).connect(slip, friction)
-        if rub.ratio == 1.0:
-            graph.connect(slip, nodes[rub.b])
+        graph.connect(nodes[own.a], slip).connect(slip, friction)
+        if own.ratio == 1.0:
+            graph.connect(slip, nodes[own.b])
         else:
-            graph.connect(slip, gear.port("1")).connect(gear.port("2"), nodes[rub.b])
+            graph.connect(slip, gear.port("1")).connect(gear.port("2"), nodes[own.b])
     return graph, [f"v{i}.flow" for i in range(len(nodes))]
 
 
 def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
-    """Return the graph of a linkage, whose first joint is named "crank", and its start rate."""
+    """Return the graph of a linkage, whose first joint is named "crank", and the start rate of this joint."""
     graph, frame = Graph("linkage"), ground("frame")
     placed, _ = places(case, np.array(case.start))
     bodies = {}
@@ -129,7 +128,7 @@ def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
     if case.torque != Wave():
         graph.connect(source("torque", case.torque), motion("crank"))
     for k, (joint, limit) in enumerate(case.frictions):
-        graph.connect(motion(joint), Friction(f"rub{k}", limit))
+        graph.connect(motion(joint), Friction(f"friction{k}", limit))
     if case.stop is not None:
         _add_stop(graph, motion("crank"), case.stop[0] - case.start, case.stop[1])
     if case.lock is not None:

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
+from campaigns.ideal.records import Branch, DryFriction, Dyad, Link, Linkage, Mass, Masses, Network, Wave
 
 END = 2.0
-"""Duration (s) of every run; there are 40 samples, and switches toggle between samples, at multiples of the reference programs'
+"""Duration (s) of every run; there are 41 samples, and switches toggle between samples, at multiples of the reference programs'
 step sizes."""
 SAMPLES = np.linspace(0.0, END, 41)
 
@@ -21,18 +21,17 @@ def _short(value: float) -> float:
     return float(f"{value:.2g}")
 
 
-def _apart(rng: np.random.Generator, low: float, high: float) -> float:
-    """Draw a number of either sign, with a magnitude between `low` and `high`."""
+def _signed(rng: np.random.Generator, low: float, high: float) -> float:
     return float(rng.choice((-1.0, 1.0))) * _short(rng.uniform(low, high))
 
 
 def _wave(rng: np.random.Generator, size: float) -> Wave:
     kind = rng.random()
     if kind < 0.3:
-        return Wave(mean=_apart(rng, 0.2 * size, size))
+        return Wave(mean=_signed(rng, 0.2 * size, size))
     if kind < 0.5:
-        return Wave(slope=_apart(rng, 0.2 * size, size))
-    mean = 0.0 if kind < 0.8 else _apart(rng, 0.1 * size, 0.5 * size)
+        return Wave(slope=_signed(rng, 0.2 * size, size))
+    mean = 0.0 if kind < 0.8 else _signed(rng, 0.1 * size, 0.5 * size)
     return Wave(mean, 0.0, _short(rng.uniform(0.3, 1.0) * size), _short(rng.uniform(1.0, 9.0)), _short(rng.uniform(0.0, 6.2)))
 
 
@@ -61,7 +60,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
             inside, constant = 0.05 if rng.random() < 0.8 else 0.0, rng.random() < 0.25
             mean = 0.0 if inside else -volts * math.sin(phase)  # otherwise a start may need an impulse
             wave = (
-                Wave(mean=volts * _apart(rng, 0.2, 1.0))
+                Wave(mean=volts * _signed(rng, 0.2, 1.0))
                 if constant and inside
                 else Wave(mean, size=volts, omega=omega, phase=phase)
             )
@@ -98,18 +97,18 @@ def drawn_masses(seed: int, largest: int = 8) -> Masses:
         pairs.append((count - 1, None))
     else:
         pairs += [(i, None) for i in range(1, count) if rng.random() < 0.4]
-    if kind == "drive":  # parallel clutches, and between any two masses
+    if kind == "drive":  # clutches between any two masses, also parallel to others
         pairs += [(int(a), int(b)) for a, b in (rng.choice(count, 2, replace=False) for _ in range(1 + count // 3))]
     gears = [_short(rng.uniform(0.3, 3.0)) if kind == "drive" and rng.random() < 0.3 else 1.0 for _ in pairs]
-    rubs = tuple(Rub(a, b, float(limit), ratio) for (a, b), limit, ratio in zip(pairs, limits, gears, strict=False))
+    frictions = tuple(DryFriction(a, b, float(limit), ratio) for (a, b), limit, ratio in zip(pairs, limits, gears, strict=False))
     masses = []
     for _ in range(count):
         force = _wave(rng, 4.0) if rng.random() < 0.7 else Wave()
-        velocity = _apart(rng, 0.2, 2.0) if rng.random() < 0.2 else 0.0
+        velocity = _signed(rng, 0.2, 2.0) if rng.random() < 0.2 else 0.0
         damping = _short(rng.uniform(0.1, 1.0)) if rng.random() < 0.2 else 0.0
         geared, gear = (_short(rng.uniform(0.1, 1.0)), _short(rng.uniform(0.3, 3.0))) if rng.random() < 0.15 else (0.0, 1.0)
         masses.append(Mass(_short(10.0 ** rng.uniform(-0.5, 0.5)), force, velocity, damping, geared, gear))
-    return Masses(tuple(masses), rubs)
+    return Masses(tuple(masses), frictions)
 
 
 def drawn_linkage(seed: int) -> Linkage:
@@ -140,7 +139,7 @@ def drawn_linkage(seed: int) -> Linkage:
     joints = ["crank", *(f"{kind} {i}" for i in range(len(dyads)) for kind in kinds)]
     rubbed = ["crank"] if rng.random() < 0.4 else []
     rubbed += [str(rng.choice(joints[1:]))] if rng.random() < 0.7 else []
-    start, rate = _short(rng.uniform(0.0, 6.2)), _apart(rng, 2.0, 9.0) if rng.random() < 0.8 else 0.0
+    start, rate = _short(rng.uniform(0.0, 6.2)), _signed(rng, 2.0, 9.0) if rng.random() < 0.8 else 0.0
     torque = _wave(rng, 0.6) if rng.random() < 0.6 else Wave()
     frictions = tuple(
         (joint, _short(rng.uniform(0.05, 0.3) * (10.0 if joint == "base 0" and shape == "slider-crank" else 1.0)))
@@ -155,7 +154,7 @@ Case = Network | Masses | Linkage
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """Yield all cases with one part fewer."""
+    """Yield the cases with one part, toggle or property fewer."""
     if isinstance(case, Network):
         for k, branch in enumerate(case.branches):
             fewer = without_dead_ends(replace(case, branches=(*case.branches[:k], *case.branches[k + 1 :])))
@@ -167,11 +166,11 @@ def smaller(case: Case) -> Iterator[Case]:
     elif isinstance(case, Masses):
         for k in range(len(case.masses)):
             if len(case.masses) > 1:
-                rubs = [rub for rub in case.rubs if k not in (rub.a, rub.b)]
-                moved = [replace(r, a=r.a - (r.a > k), b=None if r.b is None else r.b - (r.b > k)) for r in rubs]
+                frictions = [friction for friction in case.frictions if k not in (friction.a, friction.b)]
+                moved = [replace(r, a=r.a - (r.a > k), b=None if r.b is None else r.b - (r.b > k)) for r in frictions]
                 yield Masses((*case.masses[:k], *case.masses[k + 1 :]), tuple(moved))
-        for k in range(len(case.rubs)):
-            yield replace(case, rubs=(*case.rubs[:k], *case.rubs[k + 1 :]))
+        for k in range(len(case.frictions)):
+            yield replace(case, frictions=(*case.frictions[:k], *case.frictions[k + 1 :]))
         for k, mass in enumerate(case.masses):
             for less in ({"force": Wave()}, {"velocity": 0.0}, {"damping": 0.0}, {"geared": 0.0}, {"mass": 1.0}):
                 changed = replace(mass, **less)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Step halving: the result of a program that accepts any step size, with an estimate of the error.
 
-The error is of first order with a factor that depends on where events lie between steps, so extrapolation does not
-help, and the larger of two differences bounds the error.
+The error is of first order with a factor that depends on where events lie between steps, so extrapolation does not help. The
+larger of twice the last difference and the difference before it bounds the error.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 
 SMALL = 1e-5
 """Error, relative to the largest value, that is always allowed."""
-LARGE = 0.02
-"""Error, relative to the largest value, above which a reference has not converged."""
+LARGE = 0.005
+"""Largest difference of the last two results of a converged reference, relative to the largest value."""
 
 
 @dataclass(frozen=True)
-class Course:
+class Trajectory:
     """Values at the sample times (samples, channels) of a run with one step size, and the time after which there is no
     solution."""
 
@@ -32,30 +32,28 @@ class Reference:
 
     values : (samples, channels), up to the time `ends`, after which there is no solution.
     error : (channels,) bounds of the errors.
-    settled : False if the results do not converge as the step size decreases.
+    converged : False if the results do not converge as the step size decreases.
     """
 
     values: np.ndarray
     error: np.ndarray
     ends: float
-    settled: bool
+    converged: bool
 
 
-def halved(simulate: Callable[[float], Course], samples: np.ndarray, step: float, least: float) -> Reference:
+def halved(simulate: Callable[[float], Trajectory], samples: np.ndarray, step: float, least: float) -> Reference:
     """Halve the step size until two results agree well, at most down to a sixteenth; values below `least` count as zero."""
     finest = step / 16.0
-    courses = [simulate(step), simulate(step / 2.0)]
+    trajectories = [simulate(step), simulate(step / 2.0)]
     while True:
         step /= 2.0
-        courses = [*courses[-2:], simulate(step / 2.0)]
-        ends = min(course.ends for course in courses)
-        before, coarse, fine = (course.values[samples < ends] for course in courses)
+        trajectories = [*trajectories[-2:], simulate(step / 2.0)]
+        ends = min(each.ends for each in trajectories)
+        before, coarse, fine = (each.values[samples < ends] for each in trajectories)
         size = float(np.abs(fine).max(initial=0.0))
         far, near = (np.abs(a - b).max(axis=0, initial=0.0) for a, b in ((before, coarse), (coarse, fine)))
-        apart = max(course.ends for course in courses) - ends
+        apart = max(each.ends for each in trajectories) - ends
         together = np.isinf(ends) or apart < 10.0 * step
-        settles = together and bool(
-            np.all(near <= np.maximum(0.75 * far, SMALL * size)) and np.all(near <= 0.25 * LARGE * size + least)
-        )
+        settles = together and bool(np.all(near <= np.maximum(0.75 * far, SMALL * size)) and np.all(near <= LARGE * size + least))
         if settles or step / 2.0 <= finest:
             return Reference(fine, np.maximum(2.0 * near, far) + SMALL * size + least, ends, settles)

@@ -39,7 +39,6 @@ class Place:
 
 
 def places(linkage: Linkage, a: np.ndarray) -> tuple[dict[str, Place], dict[str, np.ndarray]]:
-    """Return the links of a linkage and the coordinates of its joints at one or several crank angles."""
     links = {"crank": Place(np.zeros_like(a) + 0j, a, linkage.crank, 0.5 * linkage.crank.length)}
     joints = {"crank": a}
     before = "crank"
@@ -86,7 +85,7 @@ class Reduced:
 
 
 def _rate(linkage: Linkage, joint: str, a: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return dq/da of a joint, an angle or a slider's displacement."""
+    """Return dq/da of a joint, whose coordinate is an angle or a slider's displacement."""
     name, _, dyad = joint.partition(" ")
     slides = name == "base" and linkage.dyads[int(dyad)].kind == "slider"
     return np.asarray(_periodic(a, q).derivative()(a)) if slides else _turning(a, q)
@@ -106,7 +105,7 @@ def _turning(a: np.ndarray, angle: np.ndarray) -> np.ndarray:
 def integrated(linkage: Linkage, samples: np.ndarray) -> Reference:
     """Return cos a, sin a and a' of the crank at the sample times."""
     reduced = Reduced(linkage)
-    coarse, fine = (_course(linkage, reduced, samples, rtol) for rtol in (1e-7, 1e-10))
+    coarse, fine = (_trajectory(linkage, reduced, samples, rtol) for rtol in (1e-7, 1e-10))
     off = np.abs(fine - coarse).max(axis=0)
     size = np.abs(fine).max()
     return Reference(fine, 2.0 * off + 2.0 * SMALL * size, math.inf, bool(off.max() < 1e-2 * size))
@@ -119,11 +118,9 @@ class _Motion:
         self.stop, self.restitution = linkage.stop or (math.inf, 0.0)
 
     def push(self, t: float, a: float) -> float:
-        """Return the torque on the crank without friction and inertia."""
         return float(self.linkage.torque.at(t) - self.reduced.dV(a % TURN))
 
     def grip(self, a: float) -> float:
-        """Return the largest torque on the crank that friction can balance."""
         return sum(limit * abs(float(self.reduced.k[joint](a % TURN))) for joint, limit in self.linkage.frictions)
 
     def loosened(self, t: float, a: float, until: float) -> float:
@@ -162,7 +159,7 @@ class _Motion:
         return solve_ivp(rates, (t, until), [a, w], "DOP853", dense_output=True, events=events, **settings)
 
 
-def _course(linkage: Linkage, reduced: Reduced, samples: np.ndarray, rtol: float) -> np.ndarray:
+def _trajectory(linkage: Linkage, reduced: Reduced, samples: np.ndarray, rtol: float) -> np.ndarray:
     motion = _Motion(linkage, reduced)
     t, a, w, end = 0.0, linkage.start, linkage.rate, float(samples[-1])
     rows = np.array([[a, w]] * len(samples))

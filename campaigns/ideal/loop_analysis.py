@@ -1,4 +1,4 @@
-"""Loop analysis of networks with ideal diodes and switches: a network -> voltages and currents, with error bounds.
+"""Loop analysis of networks with ideal diodes and switches, which gives voltages and currents with error bounds.
 
 Implicit Euler makes each branch a resistance and a voltage, u = r i - e. Of all loop currents that the diodes allow, the actual
 currents minimise
@@ -18,14 +18,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import nnls
 
-from campaigns.ideal.halving import Course, Reference, halved
+from campaigns.ideal.halving import Reference, Trajectory, halved
 from campaigns.ideal.records import Branch, Network
 
 WIRE = 1e-9
 """Resistance (Ohm) in series with each branch; all other resistances are of order one."""
 SHORT = 1e-5
-"""Voltage drop across `WIRE`, relative to the largest source, that reveals an unopposed source if it lasts two steps;
-an impulse, as in the charging of a capacitor, lasts one step."""
+"""Voltage drop across `WIRE`, relative to the largest source, that reveals a short-circuited source if it lasts two steps; an
+impulse, as in the charging of a capacitor, lasts one step."""
 NOTHING = 1e-6
 """Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"
@@ -33,20 +33,19 @@ ORDER = "DSVCRL"
 
 
 def channels(network: Network) -> list[str]:
-    """Return the names of the branch values: voltages of capacitors, currents of coils and resistors."""
     return [branch.name for branch in network.branches if branch.kind in "CLR"]
 
 
 def analysed(network: Network, samples: np.ndarray, step: float = 2e-3) -> Reference:
     """Return the values of `channels` at sample times that are multiples of the step."""
-    return halved(lambda h: _course(network, samples, h), samples, step, NOTHING * _drive(network))
+    return halved(lambda h: _trajectory(network, samples, h), samples, step, NOTHING * _drive(network))
 
 
 def _drive(network: Network) -> float:
     return max((abs(branch.wave.mean) + abs(branch.wave.size) for branch in network.branches), default=0.0)
 
 
-def _course(network: Network, samples: np.ndarray, h: float) -> Course:
+def _trajectory(network: Network, samples: np.ndarray, h: float) -> Trajectory:
     branches = network.branches
     drops = {"R": lambda b: b.value, "V": lambda b: b.value, "L": lambda b: b.value / h, "C": lambda b: h / b.value}
     resistance = np.array([drops[b.kind](b) if b.kind in drops else 0.0 for b in branches]) + WIRE
@@ -83,7 +82,7 @@ def _course(network: Network, samples: np.ndarray, h: float) -> Course:
         if k in at:
             rows.append(np.where([branches[s].kind == "C" for s in shown], voltage[shown], current[shown]))
     rows += [np.full(len(shown), np.nan)] * (len(samples) - len(rows))
-    return Course(np.array(rows).reshape(len(samples), len(shown)), ends)
+    return Trajectory(np.array(rows).reshape(len(samples), len(shown)), ends)
 
 
 def _allowed(free: np.ndarray, cone: np.ndarray) -> np.ndarray:
@@ -97,26 +96,26 @@ def _loops(branches: tuple[Branch, ...], conducting: tuple[bool, ...]) -> np.nda
     columns = []
     for k in sorted((k for k, on in enumerate(conducting) if on), key=lambda k: (ORDER.index(branches[k].kind), k)):
         tail, head = branches[k].tail, branches[k].head
-        way = _way(tree, head, tail)
-        if way is None:
+        path = _tree_path(tree, head, tail)
+        if path is None:
             tree.setdefault(tail, []).append((k, head, 1.0))
             tree.setdefault(head, []).append((k, tail, -1.0))
         else:
             column = np.zeros(len(branches))
             column[k] = 1.0
-            for branch, sign in way:
+            for branch, sign in path:
                 column[branch] = sign
             columns.append(column)
     return np.array(columns).reshape(len(columns), len(branches)).T
 
 
-def _way(tree: dict[int, list[tuple[int, int, float]]], begin: int, end: int) -> list[tuple[int, float]] | None:
-    """Return the branches of a tree from one node to another with their directions, or None without a path."""
-    ways: dict[int, list[tuple[int, float]]] = {begin: []}
+def _tree_path(tree: dict[int, list[tuple[int, int, float]]], begin: int, end: int) -> list[tuple[int, float]] | None:
+    """Return the branches of a tree on the path between two nodes, with their directions, or None without a path."""
+    paths: dict[int, list[tuple[int, float]]] = {begin: []}
     queue = [begin]
     for node in queue:
         for branch, other, sign in tree.get(node, ()):
-            if other not in ways:
-                ways[other] = [*ways[node], (branch, sign)]
+            if other not in paths:
+                paths[other] = [*paths[node], (branch, sign)]
                 queue.append(other)
-    return ways.get(end)
+    return paths.get(end)

@@ -1,4 +1,4 @@
-"""Moreau's time stepping for masses with dry friction: masses -> velocities, with error bounds.
+"""Moreau's time stepping for masses with dry friction, which gives velocities with error bounds.
 
     M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) in slip
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from campaigns.ideal.halving import Course, Reference, halved
+from campaigns.ideal.halving import Reference, Trajectory, halved
 from campaigns.ideal.records import Masses
 
 ROUNDING = 1e-11
@@ -23,21 +23,21 @@ NOTHING = 1e-6
 
 def slips(masses: Masses) -> np.ndarray:
     """Return the matrix G (friction elements, masses) that maps velocities to slip velocities."""
-    matrix = np.zeros((len(masses.rubs), len(masses.masses)))
-    for k, rub in enumerate(masses.rubs):
-        matrix[k, rub.a] += rub.ratio if rub.b is None else 1.0
-        if rub.b is not None:
-            matrix[k, rub.b] -= rub.ratio
+    matrix = np.zeros((len(masses.frictions), len(masses.masses)))
+    for k, friction in enumerate(masses.frictions):
+        matrix[k, friction.a] += friction.ratio if friction.b is None else 1.0
+        if friction.b is not None:
+            matrix[k, friction.b] -= friction.ratio
     return matrix
 
 
 def stepped(masses: Masses, samples: np.ndarray, step: float = 1e-3) -> Reference:
     """Return the velocities at sample times that are multiples of the step."""
-    return halved(lambda h: _course(masses, samples, h), samples, step, NOTHING)
+    return halved(lambda h: _trajectory(masses, samples, h), samples, step, NOTHING)
 
 
-def _course(masses: Masses, samples: np.ndarray, h: float) -> Course:
-    G, limits = slips(masses), h * np.array([rub.limit for rub in masses.rubs])
+def _trajectory(masses: Masses, samples: np.ndarray, h: float) -> Trajectory:
+    G, limits = slips(masses), h * np.array([friction.limit for friction in masses.frictions])
     damping = np.array([mass.damping for mass in masses.masses])
     inertia = np.array([mass.inertia for mass in masses.masses])
     implicit = inertia + 0.5 * h * damping
@@ -70,4 +70,4 @@ def _course(masses: Masses, samples: np.ndarray, h: float) -> Course:
         largest = max(largest, float(np.abs(v).max()))
         if k in at:
             rows.append(v)
-    return Course(np.array(rows))
+    return Trajectory(np.array(rows))

@@ -19,7 +19,6 @@ class Wave:
     phase: float = 0.0
 
     def at(self, t: Any, sin: Callable[[Any], Any] = math.sin) -> Any:
-        """Return the value at a time; `sin` is the sine for the type of number in use."""
         value = self.mean + self.slope * t
         return value + self.size * sin(self.omega * t + self.phase) if self.size else value
 
@@ -75,7 +74,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Rub:
+class DryFriction:
     """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] relative to the ground if `b` is None."""
 
     a: int
@@ -101,7 +100,6 @@ class Mass:
 
     @property
     def inertia(self) -> float:
-        """Return the mass plus the inertia behind the gear."""
         return self.mass + self.gear**2 * self.geared
 
     def __str__(self) -> str:
@@ -115,10 +113,10 @@ class Mass:
 @dataclass(frozen=True)
 class Masses:
     masses: tuple[Mass, ...]
-    rubs: tuple[Rub, ...]
+    frictions: tuple[DryFriction, ...]
 
     def __str__(self) -> str:
-        return "; ".join([*(f"m{i} {mass}" for i, mass in enumerate(self.masses)), *map(str, self.rubs)])
+        return "; ".join([*(f"m{i} {mass}" for i, mass in enumerate(self.masses)), *map(str, self.frictions)])
 
 
 @dataclass(frozen=True)

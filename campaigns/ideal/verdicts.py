@@ -119,7 +119,7 @@ def verdict_on(case: Case, limited: bool = False) -> Verdict:
 
 def compared(seen: Run, known: Reference) -> Verdict:
     text, seconds = " ".join((seen.message or seen.refusal).split())[:600], round(seen.seconds, 2)
-    if not known.settled:
+    if not known.converged:
         return Verdict("undecided", "the reference does not converge", text, seconds)
     none = math.isfinite(known.ends)
     if seen.refusal and seen.seconds <= LONGEST:

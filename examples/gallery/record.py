@@ -23,7 +23,7 @@ class Entry:
     statements : number of declarations and equations of the original; a connection counts as one; parameters, and templates and
         parts that several models share, do not count.
     t_end : end time of the run, s.
-    signals : signal of the original -> signal of our model, with a minus sign in front if its sign is opposite.
+    signals : signal of our model for each signal of the original, with a minus sign in front if its sign is opposite.
     tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.
     least : fraction of a signal's largest value, above which deviations are relative to the signal's present value.
     make : function that returns the graph.

@@ -56,9 +56,10 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of the links' masses, and of their other inertia parameters unless they are zero.
+    """Return the value and unit, by name, of the links' masses, and of their other inertia parameters unless they are zero.
 
-    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
+    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame),
+    `<link> armature` ...
     """
     numbers: dict[str, tuple[float, str]] = {}
     turns = iter(section.turns for section in tree.sections.freedoms)

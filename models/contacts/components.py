@@ -22,10 +22,10 @@ PAPER_NAMES = {
     "sliding": ("omega_x", "omega_y", "v_z"),
     "rolling and sliding": ("v_z",),
 }
-"""Name of a contact in Visser 2002, section 4 -> its constrained components."""
+"""Constrained components of each contact in Visser 2002, section 4, by its name there."""
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Component -> kind of its stiffness and damping; all other components are "rotational"."""
+"""Kind of stiffness and damping of each component; all other components are "rotational"."""
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:

@@ -359,7 +359,7 @@ def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None,
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
     Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 for anything but a contact, and
-    for bodies that are unknown or have other surfaces than those of the contact.
+    for bodies that are unknown or have other surfaces than those of the contact; E458, E488, E591 as `attach_joint`.
     """
     if not (isinstance(contact, Graph) and {"1", "2"} <= contact.ports.keys()):
         raise refusal("E566", f"{contact!r} is not a contact", "contact(name, body1, body2, ...)", about=graph.name)

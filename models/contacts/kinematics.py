@@ -1,4 +1,5 @@
-"""Contact kinematics as a signal block: relative twist -> rates of the six contact coordinates, with drift correction."""
+"""Contact kinematics as a signal block that computes the rates of the six contact coordinates from the relative twist, with
+drift correction."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from screws.surfaces.surfaces_of_revolution import Egg
 
 
 def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | None = None) -> Element:
-    """Return the signal block T_{O2}^{C2,O1} -> rates of the six contact coordinates, Visser 2002, (18) to (21), corrected.
+    """Return the signal block that computes the rates of the six contact coordinates from T_{O2}^{C2,O1}: Visser 2002, (18)
+    to (21), corrected.
 
     States q1 = (u1, v1), q2 = (u2, v2), alpha, d; further outputs the Gauss frames H_O1_C1, H_O2_C2, H_0_C2
     and, with a transport, the rate `turning` of C2 about its normal.

@@ -275,7 +275,7 @@ class Assumption:
 
     Parameters
     ----------
-    name, matrix : display name, and function point -> W.
+    name, matrix : display name, and function that returns W at a point.
     source : equation in the paper.
     constrains_all : True if all six components of the twist come to rest, False if only the normal component does.
     """

@@ -229,7 +229,7 @@ class PoseStudy:
     Parameters
     ----------
     q : configurations (k, n).
-    masses : kind -> (k,), kg.
+    masses : effective masses (k,), kg, by kind.
     """
 
     q: np.ndarray
@@ -337,11 +337,11 @@ class ImpactStudy:
     Parameters
     ----------
     measured, striker : arguments of the study.
-    laws : name -> force law with the measured speed, impulse, duration and restitution.
-    masses : kind -> kg, by formula.
-    graphs : kind -> measurement with its graph, for kinds that have one.
+    laws : force laws by name, with the measured speed, impulse, duration and restitution.
+    masses : effective mass, kg, of each kind, by formula.
+    graphs : measurement with its graph, for each kind that has one.
     order : masses in random configurations.
-    impacts : name -> simulated impact of the arm on a wall with this law.
+    impacts : simulated impact of the arm on a wall with each law, by the law's name.
     """
 
     measured: MeasuredImpact

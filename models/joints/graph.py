@@ -200,7 +200,7 @@ ROLES = {
     "free": ("free", "F"),
     "coordinates": ("coordinates", "q"),
 }
-"""Role of a formula -> its name in `Kind`, and its letter in equations."""
+"""Name in `Kind` and letter in equations of each role of a formula."""
 
 
 @cache

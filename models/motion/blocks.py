@@ -13,7 +13,7 @@ from bondgraph.model.units import per_second
 
 
 def _derivative(order: int) -> Op:
-    """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> the derivative of r of this order.
+    """Return the operation (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> derivative of r of this order.
 
     It selects among the values of all pieces, not among coefficients, since the compiler may differentiate it in time: position
     and velocity of adjacent pieces agree at their break, coefficients do not.

@@ -96,7 +96,7 @@ class Stoichiometry:
 
     @cached_property
     def cycles(self) -> tuple[dict[int, float], ...]:
-        """Combinations of reactions that change no free species, each as index of a reaction -> how often it runs."""
+        """Combinations of reactions that change no free species; each says how often reactions run, by their indices."""
         return tuple({k: float(n) for k, n in enumerate(vector) if n} for vector in _null_space(self.rows(self.free)))
 
     @property

@@ -19,7 +19,7 @@ from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, wid
 from bondgraph.run.results.result import Result
 
 SMALLER_UNITS = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
-"""SI unit -> (limit below which values are converted, factor, displayed unit)."""
+"""Conversions of each SI unit: limit below which values are converted, factor, and displayed unit."""
 
 Keys = tuple[tuple[str, str, int], ...]
 
@@ -172,9 +172,10 @@ def plot_signals(
     Parameters
     ----------
     results : one run, or several by name, with a column for each.
-    signals : signal -> axis label with unit, such as "height (m)"; or a list of this label and the component names for a legend.
+    signals : axis label of each signal with unit, such as "height (m)"; or a list of the label and component names for a
+        legend.
     path : a file whose suffix selects the format (png, svg, pdf).
-    limits : signal -> range of its axis.
+    limits : range of a signal's axis, by signal.
     """
     colours = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)

@@ -168,12 +168,12 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return moving link -> inertia of its body, without massless bodies, and notes on bodies that neither have nor carry mass,
-    and on inertias that no rigid body can have.
+    """Return the inertia of the body of each moving link, without massless bodies, and notes on bodies that neither have nor
+    carry mass, and on inertias that no rigid body can have.
 
     Parameters
     ----------
-    home_poses : link -> pose (4, 4) in the base with all joints at zero.
+    home_poses : pose (4, 4) of each link in the base with all joints at zero.
     floating : True if the base moves too.
     """
     inertias: dict[str, BodyInertia] = {}

@@ -93,7 +93,7 @@ def from_z(direction: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Defaults:
-    """Attributes of elements by class: class -> element -> attributes."""
+    """Default attributes of elements, by class and element."""
 
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
@@ -171,7 +171,7 @@ def insert_included_files(file: Path, root: Any) -> list[Ignored]:
 
 
 def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str, str]]:
-    """Return name -> attributes of the assets of a kind; a mesh without a name is named after its file."""
+    """Return the attributes of the assets of a kind by name; a mesh without a name is named after its file."""
     assets = {}
     for element in root.iterfind(f"asset/{kind}"):
         attributes = defaults.attributes(element, MAIN)

@@ -36,8 +36,8 @@ Solid = tuple[float, Callable[[float], list[float]]]
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
-    """Return the volume, m^3, and a function mass -> principal moments of inertia (3,) of a homogeneous solid; `size` has half
-    lengths, as in MuJoCo."""
+    """Return the volume, m^3, of a homogeneous solid, and the function of its mass that returns the principal moments of
+    inertia (3,); `size` has half lengths, as in MuJoCo."""
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":

@@ -57,7 +57,7 @@ def read_urdf(
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
         shapes whose files exist, or else collision shapes, and read these files when they are drawn. With False, pictures show no
         shapes.
-    packages : name -> folder, for meshes at package://name/...; default: folders around the file.
+    packages : folder of each package by name, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
     The inertia of a moving link includes the inertias of all links fixed to it. Fixed links remain as frames with their names.

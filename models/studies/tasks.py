@@ -156,8 +156,8 @@ class Task:
     Parameters
     ----------
     help : description in one line.
-    read : arguments -> request, a record; raises errors for invalid arguments.
-    run : request and arguments -> outcome.
+    read : function of the arguments that returns the request, a record, or raises errors for invalid arguments.
+    run : function of the request and the arguments that returns the outcome.
     files, pictures : names of all files that it can write in addition to summary.json, and of all pictures that it can draw.
     arguments : function that adds the task's arguments to a parser or argument group.
     fields : records with the declared fields of the parameter file, by title.
@@ -281,7 +281,7 @@ class Command:
     ----------
     name, help : name, and description in one line.
     fill : function that adds arguments, a description and an epilog to a parser.
-    run : parsed arguments -> exit status.
+    run : function of the parsed arguments that returns the exit status.
     """
 
     name: str
@@ -349,7 +349,8 @@ def _wrapped(*lines: str) -> str:
 
 
 def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
-    """Add arguments for declared fields of a record, flag -> field, with each field's meaning, unit, count and default."""
+    """Add an argument for each flag in `flags`, which names a declared field of the record, with the field's meaning, unit,
+    count and default."""
     fields = declarations(record)
     for flag, name in flags.items():
         declared = fields[name]

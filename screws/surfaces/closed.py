@@ -139,7 +139,7 @@ def closed_surface(
     Parameters
     ----------
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
-    parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
+    parameters : numbers by name; passed to the formula in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a parameter that is not a number, G104 for an inward normal, G105 for a surface that is not
     regular or has an edge or tip, G107 if the formula fails or does not return three coordinates.

@@ -132,10 +132,10 @@ def parametric(
 
     Parameters
     ----------
-    formula : plain formula (u, v, *parameters) -> (x, y, z) in m, of any scalar (functions from `screws.scalars`); or three
-        SymPy expressions, with `symbols` naming u and v.
+    formula : plain function (u, v, *parameters) -> (x, y, z) in m, for any scalar (functions from `screws.scalars`); or
+        three SymPy expressions, with `symbols` naming u and v.
     u, v : ranges (from, to) of the coordinates.
-    parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
+    parameters : numbers by name (or SymPy symbol); kept as run-time inputs.
     symbols : the SymPy symbols of u and v; only with expressions.
     periodic : True for each periodic coordinate, of (u, v).
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.

@@ -60,7 +60,7 @@ class Surface:
     Attributes
     ----------
     shape : the formulas. Surfaces of one kind share them and differ in their parameters.
-    parameters : name -> number, run-time inputs of compiled code; lengths in m, except those of a user's formula.
+    parameters : numbers by name, run-time inputs of compiled code; lengths in m, except those of a user's formula.
     size : characteristic length, m, at which pictures cut unbounded coordinates.
     """
 

@@ -103,7 +103,8 @@ class Revolution(Closed):
 
 
 def oval_radius(w: Scalar, f: Scalar, S: Scalar) -> Scalar:
-    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S; w is the cosine of the angle to A -> B."""
+    """Return the distance rho from the focus B of a Cartesian oval r_A + 2 r_B = S; w is the cosine of the angle to the
+    direction from A to B."""
     b = 2.0 * S + f * w
     return (b - sqrt(b * b - 3.0 * (S * S - f * f))) * (1.0 / 3.0)
 
@@ -139,8 +140,9 @@ def revolution(
 
     Parameters
     ----------
-    radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
-    parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
+    radius, height : plain formulas of (w, *parameters) in m, for any scalar, smooth for -1 <= w <= 1; radius > 0, height
+        rising.
+    parameters : numbers by name; passed to both formulas in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a radius that is not positive or a parameter that is not a number, G104 for an inward normal,
     G105 for a surface that is not regular or has an edge or tip, G107 for a profile that fails.

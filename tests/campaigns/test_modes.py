@@ -18,7 +18,7 @@ from campaigns.ideal.halving import Reference
 from campaigns.ideal.linkages import Reduced, integrated, places
 from campaigns.ideal.loop_analysis import analysed
 from campaigns.ideal.moreau import stepped
-from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
+from campaigns.ideal.records import Branch, DryFriction, Dyad, Link, Linkage, Mass, Masses, Network, Wave
 from campaigns.ideal.verdicts import FAMILIES, Run, Verdict, compared, verdict_on
 from campaigns.modes import drawn
 
@@ -27,7 +27,7 @@ SOURCE = Branch("V", "V", 1, 0, wave=SINE)
 
 
 def agrees(known: Reference, channel: int, exact: np.ndarray, most: float) -> None:
-    assert known.settled and known.error[channel] < most
+    assert known.converged and known.error[channel] < most
     assert np.abs(known.values[:, channel] - exact).max() <= known.error[channel]
 
 
@@ -63,7 +63,7 @@ def test_a_switch_leaves_a_coil_to_its_freewheel() -> None:
 
 def test_a_source_that_nothing_opposes_has_no_solution() -> None:
     known = analysed(Network((SOURCE, Branch("D", "D", 0, 1), Branch("R", "R", 1, 0, 1.0))), SAMPLES)
-    assert known.settled and known.ends == pytest.approx(math.pi / 3.0, abs=3e-3)
+    assert known.converged and known.ends == pytest.approx(math.pi / 3.0, abs=3e-3)
     assert known.values.shape == (21, 1)
 
 
@@ -86,7 +86,7 @@ def test_verdicts_do_not_depend_on_order_and_names_of_branches() -> None:
 def test_two_blocks() -> None:
     """The second block is on ice; friction of 2 N carries it along until t = 1, when the common acceleration 4 t / 4 reaches 2 /
     2."""
-    blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
+    blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (DryFriction(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
     carried = 0.5 * SAMPLES**2
@@ -99,7 +99,13 @@ def test_more_frictions_than_masses_hold_a_row() -> None:
     (0.5 N)."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
-        (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),
+        (
+            DryFriction(0, None, 1.0),
+            DryFriction(1, 0, 9.0),
+            DryFriction(1, 2, 9.0),
+            DryFriction(2, None, 1.0),
+            DryFriction(1, None, 1.0, 0.5),
+        ),
     )
     late = np.clip(SAMPLES - 2.5 / 6.0, 0.0, None)
     known = stepped(row, SAMPLES)
@@ -142,7 +148,7 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)
     known = integrated(FOUR_BAR, SAMPLES)
-    assert known.settled
+    assert known.converged
     np.testing.assert_allclose(known.values[-1], [math.cos(3.987242), math.sin(3.987242), 0.0], atol=1e-5)
     assert known.values[15, 2] > 0.0 and known.values[16, 2] == 0.0  # .762003 s
 
@@ -191,7 +197,7 @@ def seen(off: float = 0.0, last: int = 41, **more: str) -> Run:
         (seen(last=21, message="the run ended at t = 1.02 s: E220 none"), SHORTED, "rightly refused"),
         (seen(last=10, message="the run ended at t = 0.45 s: E220 none"), SHORTED, "ended early"),
         (seen(), SHORTED, "wrong"),
-        (seen(1.0), replace(LINE, settled=False), "undecided"),
+        (seen(1.0), replace(LINE, converged=False), "undecided"),
         (replace(seen(), seconds=21.0), LINE, "slow"),
     ],
 )
@@ -211,7 +217,7 @@ def test_a_campaign_continues_from_its_store(tmp_path: Path, monkeypatch: pytest
         asked.append(str(case))
         return Verdict("wrong", "differs") if len(asked) == 3 else Verdict("right")
 
-    monkeypatch.setattr(modes, "apart", answer)
+    monkeypatch.setattr(modes, "verdict_in_process", answer)
     store = tmp_path / "verdicts.jsonl"
     first = list(modes.campaign(["networks", "masses"], range(2), store=store))
     store.write_text(store.read_text(encoding="utf-8") + '{"family": "netw', encoding="utf-8")  # killed while writing
@@ -222,11 +228,11 @@ def test_a_campaign_continues_from_its_store(tmp_path: Path, monkeypatch: pytest
 
 def test_the_smallest_case_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def answer(case: Masses) -> Verdict:
-        return Verdict("wrong" if sum(rub.b is None for rub in case.rubs) >= 1 else "right", "x")
+        return Verdict("wrong" if sum(friction.b is None for friction in case.frictions) >= 1 else "right", "x")
 
-    monkeypatch.setattr(modes, "apart", answer)
+    monkeypatch.setattr(modes, "verdict_in_process", answer)
     less = modes.shrunk(drawn_masses(3), Verdict("wrong", "x"), tries=200)
-    assert isinstance(less, Masses) and len(less.masses) == len(less.rubs) == 1
+    assert isinstance(less, Masses) and len(less.masses) == len(less.frictions) == 1
 
 
 @pytest.mark.parametrize("draw", [drawn_network, drawn_masses, drawn_linkage])
@@ -244,7 +250,8 @@ def test_models_agree_with_their_reference_programs(family: str, seed: int) -> N
 def test_a_difference_is_checked_again_with_smaller_steps() -> None:
     """Steps of all sizes end together just before an event, so halving them reveals only a small part of the error."""
     row = Masses(
-        (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
+        (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))),
+        (DryFriction(1, 0, 1.1), DryFriction(0, None, 1.1)),
     )
     assert verdict_on(row).kind == "right"
 
@@ -287,7 +294,7 @@ def test_linkages_are_graphs() -> None:
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}
-        assert {f"rub{k}" for k in range(len(case.frictions))} <= names
+        assert {f"friction{k}" for k in range(len(case.frictions))} <= names
         assert ("stop" in names, "lock" in names) == (case.stop is not None, case.lock is not None)
 
 

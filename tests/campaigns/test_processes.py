@@ -1,11 +1,29 @@
 """Limits of a campaign's trial, in a process that already uses much memory."""
 
+import ast
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
+from campaigns.__main__ import main
 from campaigns.processes import Progress
+from tests.syntax import ROOT, tree_of
+
+
+def test_every_campaign_returns_its_exit_status():
+    """`python -m campaigns` combines them."""
+    trees = [tree_of(path).body for path in (ROOT / "campaigns").glob("*.py")]
+    mains = [node for body in trees for node in body if isinstance(node, ast.FunctionDef) and node.name == "main"]
+    assert mains and {ast.unparse(node.returns) for node in mains} == {"int"}
+
+
+def test_a_campaign_whose_program_is_not_installed_does_not_end_the_others(monkeypatch, capsys):
+    runs = iter([lambda: pytest.skip("no program"), lambda: 1, *[lambda: 0] * 99])
+    monkeypatch.setattr("campaigns.__main__.import_module", lambda _: SimpleNamespace(main=next(runs)))
+    assert main() == 1 and "no program" in capsys.readouterr().out
+
 
 HELD = """
 import json, mmap, resource, sys

@@ -72,7 +72,7 @@ def test_hidden_equations_give_the_rates_of_dependent_storages() -> None:
     x, m = compiled.initial()
     point = Point(compiled.model, Situation(values_of(compiled, x, m), {}))
     found = allowed(point, 1)
-    assert found.rates_decided.all() and found.decided.all()
+    assert found.rates_determined.all() and found.determined.all()
     np.testing.assert_allclose([found.rates[point.rows.places[f"{k}.p"]][0] for k in "mn"], [-1.0, -3.0], atol=1e-12)
 
 

@@ -1,7 +1,8 @@
 """Cases from public issue trackers, rebuilt as small models of events and steps whose exact solutions are known.
 
 The exact values are closed forms, elliptic functions, or SciPy's solutions of hand-written equations; no code from the
-reports is used."""
+reports is used.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks.front_end import calls_a_part, plate, uneven
+from benchmarks.front_end import calls_per_part, plate, uneven
 from bondgraph import Graph, compile_model
 from tests.inner.output import LazyRow, LazyTable
 from tests.schedule.graphs import chain
@@ -20,7 +20,7 @@ MOST = {"chain": 600, "uneven": 650, "plate": 570}
 @pytest.mark.usefixtures("few_objects")
 @pytest.mark.parametrize("make", [chain, uneven, plate])
 def test_one_more_part_takes_few_calls(make: Callable[[int], Graph]) -> None:
-    assert calls_a_part(make, (60, 160)) < MOST[make.__name__]
+    assert calls_per_part(make, (60, 160)) < MOST[make.__name__]
 
 
 def test_tables_are_made_when_they_are_read() -> None:

@@ -16,12 +16,12 @@ from screwbond.models.hand import Hand
 
 from bondgraph import Compiled, Graph, ModelError, compile_model
 from campaigns.graphs.equivalents import dual, split, with_units
-from campaigns.graphs.rewritten import Rewritten, boxed, measured, renamed, reordered, turned
+from campaigns.graphs.rewritten import Rewritten, boxed, renamed, reordered, rescaled, turned
 from tests.acceptance import entries
 from tests.acceptance.suite import SUITE
 from tests.inner.run import Result
 
-LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measured, split, with_units, dual)}
+LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, rescaled, split, with_units, dual)}
 
 
 class Seen(Exception): ...

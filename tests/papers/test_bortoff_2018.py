@@ -119,7 +119,8 @@ def test_equations_30_and_31_need_the_rotations():
 def test_units_of_table_I():
     """With time in ms, the poles become a thousandth only if J, in kg m^2 = N m s^2, is unchanged.
 
-    In N m/s^2, as printed, J would change by the fourth power of a thousandth."""
+    In N m/s^2, as printed, J would change by the fourth power of a thousandth.
+    """
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
     assert np.allclose(np.sort_complex(independent.poles(slow, Y)), wanted, rtol=1e-9)

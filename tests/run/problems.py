@@ -165,7 +165,8 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
     """Return the rates of an elastic beam, clamped at one end and pushed at the other; x holds the angles of its links, then
     their rates.
 
-    Near rest, tiny couplings connect all links directly."""
+    Near rest, tiny couplings connect all links directly.
+    """
     links = len(x) // 2
     angles, spins = x[:links], x[links:]
     line, pull = [-angles[0], *angles, angles[links - 1]], sum(spin * spin for spin in spins)

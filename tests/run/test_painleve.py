@@ -2,7 +2,8 @@
 
 Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's
 force N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: for mu = 4/3, the bracket is
-smallest at tan a = 2, where it is zero."""
+smallest at tan a = 2, where it is zero.
+"""
 
 from __future__ import annotations
 

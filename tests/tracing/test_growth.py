@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks.walls import clamped, ladder, levers, star, tree
+from benchmarks.coupled_models import clamped, ladder, levers, star, tree
 from bondgraph import J1, TF, C, Compiled, Graph, I, R, Se, compile_model
 from tests.inner.compile import equations
 from tests.inner.emit import numpy_kernel

@@ -2,7 +2,8 @@
 
 `size` is the largest |x_i| so far; `floor` is a fraction of the natural scale, or `atol` / `rtol`; `noise` is the measured
 rounding of the rates times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error
-does not count."""
+does not count.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class Weights:
         """Return True if all energy that a state has had is rounding error, or zero.
 
         A state without energy of its own, such as a free angle, is at rest if states with energy drive it and all of them
-        are."""
+        are.
+        """
         if self._energy_per_square(state, t, x, m) > 0.0:
             return self._has_zero_energy(state, t, x, m)
         couplings = self._bound.jacobian_couplings(t, self.state_sizes, m)

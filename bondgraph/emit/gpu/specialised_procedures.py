@@ -77,12 +77,12 @@ def specialised(
 ) -> Procedure:
     """Return a procedure with known fields, in which calls by address become calls by name.
 
-    A call goes to one of the `functions` if its address is a known field, else to a procedure of `CalledByNumber`.
+    A call goes to one of the `functions` if its address is a known field, else through a procedure of `CalledByNumber`.
 
     Parameters
     ----------
-    words : known field -> word in memory.
-    offsets : field -> offset, in bytes, of its target from the beginning of its table.
+    words : word in memory of each known field.
+    offsets : offset of each field's target from the beginning of its table, in bytes.
     """
     made = copy.copy(procedure)
     made.instructions = list(_specialised(procedure, words, functions, offsets or {}))

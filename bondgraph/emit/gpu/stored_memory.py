@@ -25,8 +25,8 @@ class Pointers(NamedTuple):
 
     Parameters
     ----------
-    of_fields : name of a field of tables, "Control.p" -> objects that it points to.
-    of_objects : array of addresses -> objects that its entries point to.
+    of_fields : objects that each field of a table points to, by its name, such as "Control.p".
+    of_objects : objects that the entries of each array of addresses point to.
     """
 
     of_fields: Mapping[str, Objects]
@@ -44,9 +44,10 @@ def stored_objects(
 
     Parameters
     ----------
-    arguments : procedure that is called from outside -> argument -> objects.
-    targets : (call by address, field from which the address was loaded, or "") -> names of the functions that it may reach.
-        A function that is not a procedure stores to its last array argument, unless it is one of the `readers`.
+    arguments : objects that each argument points to, for each procedure that is called from outside.
+    targets : function (call by address, field from which the address was loaded, or "") -> names of the functions that it
+        may reach. A function that is not a procedure stores to its last array argument, unless it is one of the
+        `readers`.
     """
     return _Analysis(procedures, memory, targets, readers).stored(arguments)
 

@@ -41,7 +41,7 @@ ARGUMENTS = {
     for code in range(op.ADD, len(op.OPERATIONS))
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
-"""Instructions of a tape -> number of their arguments; lookups in tables are missing, since they have steps of their own."""
+"""Number of arguments of each instruction of a tape, except lookups in tables, which have steps of their own."""
 MAX_ARGUMENTS = 3
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
@@ -115,7 +115,7 @@ def rule(code: int) -> Callable[..., None]:
 
 
 def rule_routine(code: int) -> Routine:
-    """Return the routine of an instruction: three arguments -> its value and its partial derivatives."""
+    """Return the routine that computes the value and the partial derivatives of an instruction from its three arguments."""
     tape = Tape()
     inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]

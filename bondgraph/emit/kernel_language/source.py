@@ -30,7 +30,7 @@ class FunctionSource:
     tree : its syntax tree.
     types : types of its annotated arguments and of "return".
     variables : names that need a variable: set in several places, or read outside the block that sets them.
-    reads : part of the tree -> names that it reads.
+    reads : names that each part of the tree reads.
     names : global names and names of enclosing functions, with their values.
     """
 

@@ -31,7 +31,7 @@ def translate(
     functions : functions of the kernel language, some with fixed arguments (`functools.partial`).
     exported : names of procedures that can be called from outside.
     lanes : number of parallel runs.
-    tables : classes of tables -> classes that replace them.
+    tables : class that replaces each class of tables.
 
     Raises `TranslationError` for constructs that the language lacks.
     """

@@ -160,7 +160,7 @@ class _Definition:
         self.procedure = procedure
         self.instructions, self.uses = needed(procedure.instructions)
         self.inlined: dict[str, str] = {}
-        """Name of a result -> its expression, written where the result is used."""
+        """Expressions that are written where their results are used, by name of the result."""
 
     def text(self) -> str:
         lines = [f"    {TYPES[variable.holds]}{variable.name}{self._length(variable)};" for variable in self.procedure.variables]

@@ -24,10 +24,10 @@ RESULT_TABLES = {
     "powers": "powers",
     "energies": "energies",
 }
-"""Function -> table of its results."""
+"""Table of the results of each function; "" for the Jacobian, which has none."""
 
 _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
-"""Table -> prefix of its constants, which follows the model's name."""
+"""Prefix of the constants of each table, which follows the model's name."""
 
 _TITLES = {
     "states": "states x, and their rates",

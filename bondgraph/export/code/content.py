@@ -167,7 +167,7 @@ class Content:
     code : all routines, as compiled.
     x, p, m, y, guards, powers, energies : entries of each array; p contains only the user's parameters.
     pattern : (columns (n + 1,), rows (nonzeros,)) of the Jacobian in compressed columns.
-    resets, pushes : index of a transition -> routine, for transitions that have one.
+    resets, pushes : routine of each transition that has one, by index of the transition.
     loops : nonlinear algebraic loops with residuals and Newton steps.
     ticks : clocks, in the order in which simultaneous ticks are executed.
     start : a consistent start.

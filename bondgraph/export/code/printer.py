@@ -27,7 +27,7 @@ from bondgraph.tape.routine import Listing, listing
 from bondgraph.tracing.routines import trace
 
 InputText = Callable[[int, int], str]
-"""(block, index) -> the expression of an input."""
+"""Function that returns the expression of an input from its block and index."""
 
 
 @dataclass(frozen=True)

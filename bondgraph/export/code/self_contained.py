@@ -61,8 +61,8 @@ def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
 
 
 def evaluate_steps(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
-    """Return the results of steps, computed with `forms` (name of an operation -> function); blocks support indexing, and a table
-    is a list."""
+    """Return the results of steps, computed with the function of each operation in `forms`; `blocks` support indexing, and a
+    table is a list."""
     values: list[Any] = []
     for kind, *arguments in code.steps:
         if kind == op.CONSTANT:

@@ -182,12 +182,12 @@ class SymPyModel:
     Parameters
     ----------
     t, x, u, p, m : symbols: time, states, parameters of sources (inputs), all other parameters, modes.
-    names : symbol -> the user's name, such as "arm.pose[3]".
-    units : symbol -> its unit, if it has one.
+    names : the user's name of each symbol, such as "arm.pose[3]".
+    units : unit of each symbol, if it has one.
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
-    resets : index of a transition -> x after it.
-    pushes : index of a transition -> the numbers that its impulse adds to the guards, then x without the impulse.
+    resets : x after each transition that changes it, by index of the transition.
+    pushes : by index of a transition, the numbers that its impulse adds to the guards, then x without the impulse.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
     loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that hold its unknowns, to be solved

@@ -1,4 +1,4 @@
-"""Units in terms of FMI's base units: a unit as text -> exponents, factor and offset."""
+"""Units in terms of FMI's base units: the exponents, factor and offset of a unit that is given as text."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 
 CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
-"""Interface type -> its element, in the order of the standard."""
+"""XML element of each interface type, in the order of the standard."""
 _OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
-"""Interface type -> the flag that version 3.0 adds."""
+"""Attribute that version 3.0 adds for each interface type."""
 
 
 @dataclass(frozen=True)

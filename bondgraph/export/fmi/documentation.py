@@ -72,7 +72,7 @@ def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[floa
 
 
 def icons(picture: Diagram, version: int) -> dict[str, bytes]:
-    """Return the graph as an icon (name of a file -> its content), if Matplotlib can draw it."""
+    """Return the contents of the graph's icon files by name; an empty dict without Matplotlib."""
     if importlib.util.find_spec("matplotlib") is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:

@@ -73,9 +73,9 @@ class Interface:
 
     inputs: frozenset[str]
     outputs: Mapping[str, str]
-    """Name under which an output is computed -> the user's name."""
+    """User's name of each output, by the name under which it is computed."""
     constants: Mapping[str, str]
-    """Parameter that cannot be set -> the quantities that it determines."""
+    """Quantities determined by each parameter that cannot be set: start values, or the times of clocks or time events."""
 
 
 def interface_of(

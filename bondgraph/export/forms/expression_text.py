@@ -61,7 +61,7 @@ class ExpressionWriter:
 
     letters: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Mode signal -> names of its states."""
+    """Names of the states of each mode signal."""
     first: Sequence[str] = ()
 
     def plain(self, expression: Any) -> str:

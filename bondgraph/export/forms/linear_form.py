@@ -44,11 +44,11 @@ class LinearEquations(Typeset):
     """Parameters of sources that occur, and their time derivatives u' if they vary in time."""
     outputs: tuple[str, ...]
     parameters: Mapping[str, float]
-    """Every other parameter that occurs -> its value."""
+    """Value of every other parameter that occurs."""
     letters: Mapping[str, str] = field(repr=False)
-    """Name of a symbol -> its LaTeX."""
+    """LaTeX of each symbol, by its name."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Mode signals -> names of their states."""
+    """Names of the states of each mode signal."""
 
     def __str__(self) -> str:
         parts = {"A": self.A, "B": self.B} | ({"C": self.C, "D": self.D} if self.outputs else {})

@@ -43,15 +43,15 @@ class PortHamiltonian(Typeset):
     inputs: tuple[str, ...]
     """Efforts or flows of sources, such as `motor.effort`."""
     values: Mapping[str, Any]
-    """Input -> its expression in parameters, signals and time."""
+    """Expression of each input in parameters, signals and time."""
     outputs: tuple[str, ...]
     """Conjugate variables y, positive for supplied power."""
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its value."""
+    """Value of every parameter that occurs."""
     letters: Mapping[str, str] = field(repr=False)
-    """Name of a symbol -> its LaTeX."""
+    """LaTeX of each symbol, by its name."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Mode signals -> names of their states."""
+    """Names of the states of each mode signal."""
 
     @property
     def gradient(self) -> Any:
@@ -136,12 +136,12 @@ class MechanicalEquations(Typeset):
     u: tuple[str, ...]
     """Efforts of sources, such as `motor.effort`."""
     values: Mapping[str, Any]
-    """Input -> its expression in parameters, signals and time."""
+    """Expression of each input in parameters, signals and time."""
     multipliers: tuple[str, ...]
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its value."""
+    """Value of every parameter that occurs."""
     letters: Mapping[str, str] = field(repr=False)
-    """Name of a symbol -> its LaTeX."""
+    """LaTeX of each symbol, by its name."""
 
     @property
     def mass_matrix(self) -> Any:
@@ -313,15 +313,15 @@ class StateEquations(Typeset):
 
     name: str
     equations: Mapping[str, Any]
-    """State, or component such as `body.p[2]` -> its rate in terms of symbols and `time`; if it is in `ticks`, its value after
-    a tick."""
+    """Rate of each state, or of a component such as `body.p[2]`, in terms of symbols and `time`; if it is in `ticks`, its
+    value after a tick."""
     outputs: Mapping[str, Any]
-    """Requested value -> its expression."""
+    """Expression of each requested value."""
     ticks: Mapping[str, tuple[str, str]]
-    """State that changes only at ticks -> offset and period of its clock, which ticks at offset + n period."""
+    """Offset and period of the clock of each state that changes only at ticks, at offset + n period."""
     definitions: Mapping[str, Any]
-    """Long expressions: name of a symbol -> its expression, in evaluation order. The symbol is a value of the model under its
-    name, a time derivative with a prime, or a common part s1, s2 ... of several expressions."""
+    """Long expressions by name of their symbol, in evaluation order. The symbol is a value of the model under its name, a
+    time derivative with a prime, or a common part s1, s2 ... of several expressions."""
     systems: tuple[LinearSystem, ...]
     """Linear equations in unknowns whose solution would be too long."""
     states: tuple[str, ...]
@@ -329,13 +329,13 @@ class StateEquations(Typeset):
     """Parameters of sources, which stay symbols, and derivatives u' of varying parameters; for a part, also the values from
     outside and their derivatives."""
     parameters: Mapping[str, float]
-    """Every other parameter that occurs -> its value."""
+    """Value of every other parameter that occurs."""
     letters: Mapping[str, str] = field(repr=False)
-    """Name of a symbol -> its LaTeX."""
+    """LaTeX of each symbol, by its name."""
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
-    """State or output -> its expressions by mode; a single case if the expression does not depend on modes."""
+    """Expressions of each state or output by mode; a single case if the expression does not depend on modes."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Mode signals -> names of their states; in expressions, a mode is the index of its state."""
+    """Names of the states of each mode signal; in expressions, a mode is the index of its state."""
 
     def latex(self) -> str:
         """Return an `align*` environment with one line for each state, output and definition."""

@@ -152,7 +152,7 @@ def state_equations(
     part : path of a nested graph or an element, to return only its states. Values from outside are inputs.
     numbers : True to substitute the values of all parameters except source parameters.
     outputs : names of other values to return in the same form, such as the flow of a source.
-    modes : automaton -> the state to which it is fixed, so that its modes are not distinguished.
+    modes : state to which an automaton is fixed, by automaton, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
     Numbers are computed exactly and written as decimals, or as fractions if all given numbers are integers.
@@ -247,8 +247,8 @@ class _Request:
 
 
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
-    """Return definitions, and label -> list of (modes, expression). If there are too many combinations of modes, or expressions
-    are too long, modes are symbols."""
+    """Return definitions, and a list of (modes, expression) for each label. Modes are symbols if `limits` is not READABLE or
+    the combinations of modes are too many; raise E272 if switching constraints need a single combination."""
     system, stages, held = request.system, request.stages, request.held
     free_states = free_automata(system, stages.statements, held)
     count = math.prod(map(len, free_states.values()))

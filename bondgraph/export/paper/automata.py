@@ -31,7 +31,7 @@ MAX_NAME = 24
 MAX_PERMUTED = 6
 """Maximum number of states for which every order is tried."""
 Arrows = Mapping[tuple[int, int | None], str]
-"""(from, to) -> the label; an arrow to None ends the run."""
+"""Label of each arrow by (from, to), indices of states; an arrow to None ends the run."""
 Point = tuple[float, float]
 
 

@@ -37,9 +37,9 @@ class Counterparts:
 
     index: str
     others: Mapping[tuple[str, ...], tuple[Statement, ...]]
-    """Outputs of a statement of the first part -> the corresponding statements of the other parts."""
+    """Corresponding statements of the other parts, by the outputs of a statement of the first part."""
     differs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Functions and constants that differ: name -> value in each part."""
+    """Value in each part of the functions and constants that differ, by name."""
 
 
 class Writer:

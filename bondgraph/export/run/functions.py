@@ -24,7 +24,6 @@ from bondgraph.tape.specialise import Code
 _LOOKUPS = re.compile(rf"\b({'|'.join(C_LOOKUPS)})\(")
 _BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
 _RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
-"""Name of a rule of the interpreter -> its instruction."""
 _LOOKUP = """\
 static double {p}i_{name}(double x, char *table, int64_t length)
 {{
@@ -41,7 +40,7 @@ class FunctionNames:
     ----------
     prefix : prefix of all names.
     begin, advance : names of the procedures that begin and advance a run.
-    of_calls : function that the image of a run calls -> its name in C.
+    of_calls : name in C of each function that the image of a run calls.
     """
 
     prefix: str

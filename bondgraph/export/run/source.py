@@ -27,7 +27,7 @@ RETURNED = {
     "NOT_FINITE": (Status.NOT_FINITE, "a rate is not finite"),
     "NOT_STARTED": (Status.NOT_STARTED, "the run cannot begin: a value is not finite, or an event at the start ends it"),
 }
-"""Results of a run in C: constant -> status and its meaning."""
+"""Status and meaning of each constant that a run in C returns."""
 OUTCOMES = {
     EventOutcome.CYCLING: "transitions repeat endlessly",
     EventOutcome.STUCK: "guards remain above zero after their bounces",
@@ -38,7 +38,7 @@ OUTCOMES = {
     EventOutcome.NOT_FINITE: "a state is not finite",
     EventOutcome.STOPPED: "simultaneous collisions need Python",
 }
-"""Outcome of an event that ends a run in C -> the reason."""
+"""Reason why an event ends a run in C, by outcome of the event."""
 
 
 @dataclass(frozen=True)

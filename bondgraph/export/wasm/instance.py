@@ -37,7 +37,7 @@ BASE = len(DIGITS)
 _SHOWN = "shown"
 """Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
-"""Block of a slot -> the script's name of its array."""
+"""The script's name of the array of each block."""
 
 
 @dataclass(frozen=True, eq=False)

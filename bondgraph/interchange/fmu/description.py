@@ -23,7 +23,7 @@ _KINDS = {
         "Enumeration": "Int64",
     },
 }
-"""Version -> XML element of a variable -> type in the names of the FMI functions."""
+"""Type in the names of the FMI functions, by version and XML element of a variable."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ _TYPES: Mapping[int, Mapping[str, Any]] = {
         **{f"{sign}Int{n}": getattr(ctypes, f"c_{sign.lower()}int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
     },
 }
-"""Version -> type of variable -> C type."""
+"""C type of each type of variable, by version."""
 _FLAG = {2: c_int, 3: c_bool}
 _LOGGER = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 

@@ -44,7 +44,6 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = MappingProxyType(
         ast.Eq: scalars.equal,
     }
 )
-"""Node of an operator in Python's syntax tree -> its function."""
 _BY_WORD = {node.__name__: function for node, function in _OPERATORS.items()}
 _ARITIES = {"where": 3, "atan2": 2, "minimum": 2, "maximum": 2}
 ARITIES: Mapping[str, int] = MappingProxyType(
@@ -54,7 +53,7 @@ ARITIES: Mapping[str, int] = MappingProxyType(
         if name not in (*scalars.LOOKUPS, *scalars.COMPARISONS)
     }
 )
-"""Function of `screws.scalars` that a formula may call -> number of its arguments."""
+"""Number of arguments of each function of `screws.scalars` that a formula may call."""
 _CONSTANTS = {"pi": math.pi}
 
 Step = tuple[Any, ...]

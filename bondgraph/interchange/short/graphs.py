@@ -134,11 +134,11 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "ports": ((dict, type(None)), "a mapping of names to elements, or to their ports"),
     "exports": ((dict, type(None)), "a mapping of names to signals"),
 }
-"""Key of a graph -> type and description of the value."""
+"""Type and description of the value of each key of a graph."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
-    """Add the bonds of a chain "a -> b -> c"; return the problems with its names, except names in `failed`, which were reported
+    """Add the bonds of a chain "a -> b -> c"; return its problems, except those with names in `failed`, which were reported
     before."""
     ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):

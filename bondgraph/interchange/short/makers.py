@@ -37,7 +37,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
     {maker.__name__: maker for maker in _ELEMENTS}
     | {name: getattr(signals, name) for name in signals.__all__ if name not in _CURVES}
 )
-"""Name -> function that makes an element or signal block; `Block` and `Graph` have special forms."""
+"""Function that makes an element or signal block, by name; `Block` and `Graph` have special forms."""
 
 FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "HeatTransfer": {"heat": "T1 T2"},
     }
 )
-"""Kind -> argument that is a formula -> variables that precede its parameters and signals."""
+"""Variables that precede the parameters and signals of each argument that is a formula, by kind of element."""
 
 _USUAL_WORDS = {
     **dict.fromkeys(("resistor", "resistance", "damper", "friction"), "R"),
@@ -66,7 +66,7 @@ _USUAL_WORDS = {
     **dict.fromkeys(("transformer", "lever"), "TF"),
     "gyrator": "GY",
 }
-"""Common name in physics -> kind, for messages."""
+"""Kind for each common name in physics, for messages."""
 _QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
 """Number and unit; the number is as long as possible, so that e-3 in 1e-3 is not a unit."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"

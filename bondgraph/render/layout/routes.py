@@ -271,7 +271,7 @@ def _occupancy(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Rou
 
 
 Ends = dict[tuple[int, int], tuple[float, float, float]]
-"""Crossing -> cost of the path from a node to it, and the direction (x, y)."""
+"""Cost of the path from a node to each crossing, and the direction (x, y) of this path."""
 
 
 def _ends(

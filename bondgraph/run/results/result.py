@@ -178,8 +178,8 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError that
-        lists similar names."""
+        """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError
+        that lists similar names, or else names of bonds."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)

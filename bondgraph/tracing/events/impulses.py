@@ -49,7 +49,7 @@ class JumpEquations:
     equations: SparseEquations
     """A, in terms of states and modes."""
     action: Entries
-    """B, (state, unknown) -> scalar at this event."""
+    """Matrix B at this event, as a scalar for each (state, unknown)."""
 
     @property
     def impact(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class SparseEquations:
 
     @cached_property
     def entries(self) -> Entries:
-        """Matrix A as (equation, unknown) -> scalar, which takes long to compute for equations with steps."""
+        """Matrix A, as a scalar for each (equation, unknown), which takes long to compute for equations with steps."""
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:

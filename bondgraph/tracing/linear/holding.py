@@ -33,7 +33,7 @@ class CircuitTerm:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Equation -> its contradiction, which is subtracted from its right-hand side."""
+    """Contradiction of each equation, which is subtracted from its right-hand side."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class ActiveEquations:
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
-    """Equation -> condition under which it is active; an equation without an entry is always active."""
+    """Condition under which an equation is active; an equation without an entry is always active."""
     released: Mapping[int, Any]
-    """Equation -> value of its unknown while the equation is inactive; zero while it is active."""
+    """Value of an equation's unknown while the equation is inactive; zero while it is active."""
     never: frozenset[int]
     """Equations that are never active in the mode that an event sets."""
     factors: Sequence[Any]

@@ -18,8 +18,8 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""Function (combinations of equations, their right-hand sides) -> for each, the equation of its rate as entries and right-hand
-side; there are no entries if it has no rate, or if no unknown acts on the rate."""
+"""Function (combinations of equations, their right-hand sides) -> the equation of the rate of each combination, as entries
+and right-hand side; there are no entries if it has no rate, or if no unknown acts on the rate."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,18 @@ class Ideal:
 
     reactions: tuple[IdealReaction, ...]
     senses: Mapping[int, Any]
-    """Equation of an active element -> +1 if it absorbs the power (reaction times vanishing quantity), else -1."""
+    """Sign of the power (reaction times vanishing quantity) of each equation: +1 if its element absorbs power, -1 if it
+    supplies power, 0 while it is inactive."""
     moves: Entries
-    """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
+    """Derivatives of the states' rates, or of their jumps in an impulse, with respect to the unknowns, by (state, unknown)."""
     derived: Derived
     without_stabilisation: Callable[[Sequence[Any]], Sequence[Any]]
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
     gates: Mapping[int, RowGate] = field(default_factory=dict)
-    """Equation of an element that a mode switches -> its two forms."""
+    """The two forms of the equation of each element that a mode switches."""
     decays: Mapping[int, Any] = field(default_factory=dict)
-    """Equation of a vanishing quantity that depends on unknowns -> the rate of decay that multiplies it, 1/s."""
+    """Rate of decay, 1/s, of each vanishing quantity that depends on unknowns, by index of its equation."""
     rated: frozenset[int] = frozenset()
     """Equations of the rates of vanishing quantities that depend only on states."""
 
@@ -112,7 +113,8 @@ class Ideal:
 
 
 Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
-"""Scalars in terms of the unknowns w -> their values at w = 0 (in an impulse: at the states before it, in the modes after it)."""
+"""Function of scalars in terms of the unknowns w that returns their values at w = 0 (in an impulse: at the states before it,
+in the modes after it)."""
 
 
 def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
@@ -139,7 +141,8 @@ def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
 
 
 def in_an_impulse(context: TracingContext, acting: ActingUnknowns, at: Evaluated, action: Entries) -> Ideal:
-    """Return the reactions as integrals over an impulse, which changes states by `action`: (state, unknown) -> scalar."""
+    """Return the reactions as integrals over an impulse, which changes states by `action`, a scalar for each
+    (state, unknown)."""
     owners = acting.owners
 
     def derived(combinations: Sequence[Mapping[int, Any]], _: Sequence[Any]) -> Any:
@@ -229,7 +232,8 @@ def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: E
 
 
 def reaction_names(context: TracingContext, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
-    """Return the names of the reactions of these elements in a mode (slot -> state): efforts, or flows of closed switches."""
+    """Return the names of the reactions of these elements in `modes`, the states by slot: efforts, or flows of closed
+    switches."""
     system, gates, slots = context.system, context.stages.gates, list(context.system.modes)
     states = {slots[slot]: float(state) for slot, state in modes.items()}
     names = []

@@ -102,7 +102,7 @@ def solve_semidefinite(
 
     Parameters
     ----------
-    matrix : (equation, unknown) -> scalar; symmetric up to a sign of each equation.
+    matrix : scalar of each (equation, unknown); symmetric up to a sign of each equation.
     right : b, one scalar for each equation.
     sizes : natural sizes of the diagonal, with its signs; numbers, or scalars of the tape.
     """

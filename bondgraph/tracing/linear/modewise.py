@@ -126,8 +126,8 @@ MAX_SINGULAR_CASES = 256
 class SingularMode(Exception):
     """Error for a system that is singular only in some modes.
 
-    `cases` are these modes (automaton -> state), each with its singular part; `too_many` is the number of mode combinations and
-    the maximum that is searched, if exceeded.
+    `cases` are these modes, as states by automaton, each with its singular part; `too_many` is the number of mode
+    combinations and the maximum that is searched, if exceeded.
     """
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
@@ -137,7 +137,7 @@ class SingularMode(Exception):
 
 @dataclass(frozen=True)
 class SharedMode:
-    """Modes (slot -> state) in which a part of a system is singular, and its solution in them."""
+    """Modes, as states by slot, in which a part of a system is singular, and its solution in them."""
 
     slots: Mapping[int, int]
     names: Mapping[str, str]
@@ -378,7 +378,7 @@ def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) ->
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
-    """Return the condition under which all automata are in these `states` (slot -> state, not empty)."""
+    """Return the condition under which all automata are in these `states`, by slot; `states` must not be empty."""
     return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in states.items()))
 
 

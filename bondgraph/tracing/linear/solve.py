@@ -84,7 +84,7 @@ class Elimination:
 
 
 def rows_of(matrix: Mapping[tuple[int, int], Any], n: int) -> list[dict[int, Any]]:
-    """Return column -> entry for each row of a matrix."""
+    """Return the entries of each row of a matrix by column."""
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     for (i, j), value in matrix.items():
         rows[i][j] = value
@@ -104,7 +104,7 @@ def solve(
 
     Parameters
     ----------
-    matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
+    matrix : scalar of each (equation, unknown), structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
     ones_first : among equally good pivots, prefer the numbers 1 and -1, to avoid divisions.

@@ -80,7 +80,7 @@ class Samples:
         self._rounding: dict[int, np.ndarray] = {}
         self._marked: set[int] = set()
         self.shrunk: dict[int, float] = {}
-        """Index of a state -> the factor by which its samples were scaled."""
+        """Factor by which the samples of each state were scaled, by index of the state."""
 
     def shrink(self, states: Sequence[int], factor: float) -> None:
         self._blocks["x"][:, list(states)] *= factor
@@ -208,8 +208,8 @@ class ActingUnknowns:
     """The unknown of each scalar in w."""
     values: Values
     decided: Mapping[str, Sequence[Any]]
-    """Element with an algebraic unknown -> conditions under which its vanishing quantity depends on an impulse, but on no
-    unknown."""
+    """Conditions under which the vanishing quantity of an element with an algebraic unknown depends on an impulse, but on no
+    unknown, by element."""
     sides: tuple[TapeScalar, ...] = ()
     """Side on which the values lie, for each kink of piecewise linear equations."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()

@@ -39,7 +39,7 @@ class ContactForces:
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.
-    begin : gap at the start (m, negative in overlap) -> their start values, modes by name.
+    begin : function of the gap at the start (m, negative in overlap) that returns their start values, modes by name.
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.

@@ -26,7 +26,7 @@ def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = 
 
     Parameters
     ----------
-    maps : caption of each panel -> its poles and zeros.
+    maps : poles and zeros of each panel, by its caption.
     """
     with plot_file(path, (7.6, 0.6 + 3.1 * len(maps)), dpi=dpi, layout="constrained", title=title) as figure:
         panels = figure.subplots(len(maps), 1, sharex=True, squeeze=False)[:, 0]

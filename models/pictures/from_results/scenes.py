@@ -75,8 +75,8 @@ def scene_of(
     result : the result of any run.
     title : heading; by default the model's name.
     name : name of the run.
-    names : path of a body -> its name in the picture; by default its path.
-    colours : path of a body -> colours of the body and of contact paths on it; by default from `SOLIDS` in turn.
+    names : name of a body in the picture, by path of the body; by default its path.
+    colours : colours of a body and of contact paths on it, by path of the body; by default from `SOLIDS` in turn.
     fields : other fields of the scene.
 
     Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
@@ -382,7 +382,7 @@ def from_archive(
     surfaces : surfaces of bodies 1 and 2.
     name : name of the run.
     names : names of the bodies.
-    energies : name -> (k,), J, which sum to the total; by default stored and dissipated energy.
+    energies : energies (k,) by name, J, which sum to the total; by default stored and dissipated energy.
     intervals : times of contact, s; by default the times with a negative gap.
     fields : other fields of the scene, such as title and event marks.
     """

@@ -40,7 +40,8 @@ def test_elastic_impact_of_spheres():
 def test_restitution_of_a_damped_spring(share):
     """With delta = c / (2 m_r) and w0^2 = k / m_r, restitution is the speed at t* over the speed at impact.
 
-    At t* the force is zero, and it stays zero where spring and damper together would pull."""
+    At t* the force is zero, and it stays zero where spring and damper together would pull.
+    """
     k, mass = 5e4, 0.12
     c = 2.0 * share * np.sqrt(k * mass)
     run, mass, k, speed = spheres(c)

@@ -128,7 +128,8 @@ def test_singular_configurations_are_reported_where_they_are():
 def test_near_misses_of_the_singularity_of_the_papers_angles():
     """Arm 1 swings past the axis of phi2 and phi3 at 1.4e-3 and 1.4e-4 rad, while phi3 turns at thousands of rad/s.
 
-    Energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m]."""
+    Energy is constant to 1e-8 J, and the loops are closed to 1e-9 m [measured: 3e-12 J and 3e-13 m].
+    """
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
     y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))

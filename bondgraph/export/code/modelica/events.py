@@ -56,7 +56,7 @@ class WhenBranch:
     owner : automaton or block.
     fires : value of this Boolean; "" for a clock.
     meaning : description of this Boolean.
-    assigned, reinitialised : variable -> its new value.
+    assigned, reinitialised : new value of each variable.
     ends : message if it ends a run.
     stays : True if the condition may stay true.
     """

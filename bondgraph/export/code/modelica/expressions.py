@@ -46,7 +46,7 @@ TEXTS = {
     op.SEARCHSORTED: "count({0}, {1})",
     op.TAKE: "entry({0}, {1})",
 }
-"""Operation -> its Modelica source; conditions and the first argument of `where` are Booleans."""
+"""Modelica source of each operation; conditions and the first argument of `where` are Booleans."""
 
 _BROKEN = frozenset((op.ABSOLUTE, op.SIGN, op.FLOOR, op.MINIMUM, op.MAXIMUM, op.WHERE))
 """Operations that generate events by default; functions of tables never do."""
@@ -77,7 +77,7 @@ FUNCTIONS = {
     y := values[integer(max(0.0, min(index, size(values, 1) - 1.0))) + 1];
   end entry;""",
 }
-"""Beginning of a call -> definition of the function."""
+"""Definition of each function, by the beginning of its call."""
 
 
 @dataclass
@@ -104,7 +104,7 @@ class RoutineText:
     lines: list[str] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict)
     _bare: dict[int, str] = field(default_factory=dict)
-    """Step -> its inline expression without enclosing parentheses."""
+    """Inline expression of each step, without enclosing parentheses."""
     _moves: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:

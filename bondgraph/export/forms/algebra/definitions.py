@@ -24,9 +24,9 @@ class Definitions:
         self.taken = set(taken)
         self.longest = longest
         self.expressions: dict[Any, Any] = {}
-        """Symbol -> the expression that it stands for."""
+        """Expression that each symbol stands for."""
         self.value_names: dict[Any, str] = {}
-        """Symbol -> name of its value, unless it is a common part of several values."""
+        """Name of the value of each symbol that is not a common part of several values."""
         self.systems: list[LinearSystem] = []
         self.floats: set[float] = set()
         self._symbols: dict[Any, Any] = {}
@@ -166,7 +166,7 @@ class TimeDerivatives:
     Parameters
     ----------
     definitions : expressions of symbols.
-    moving : symbol -> its time derivative.
+    moving : time derivative of each symbol that moves.
     unknowns : symbols that definitions must not contain.
     """
 

@@ -57,18 +57,18 @@ class _Ports:
     """Values at which the structure is cut, by role and element."""
 
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Storage in integral causality -> its states."""
+    """States of each storage in integral causality."""
     outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Storage in integral causality -> values that are the gradient of its energy with respect to its states."""
+    """Gradient of the energy of each storage in integral causality with respect to its states, as names of values."""
     dependent: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Dependent storage -> its state and the rate of this state."""
+    """State of each dependent storage, and the rate of this state."""
     resistors: dict[str, tuple[int, str, str]] = field(default_factory=dict)
-    """Resistor -> its statement, its input and its output."""
+    """Statement index, input and output of each resistor."""
     sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    """Source -> its output, the conjugate variable, and the sign of their product as supplied power."""
+    """Output of each source, the conjugate variable, and the sign of their product as supplied power."""
     symbols: dict[str, Any] = field(default_factory=dict)
     laws: dict[int, Op] = field(default_factory=dict)
-    """Index of a statement -> formula that replaces its own."""
+    """Formulas that replace those of statements, by index of the statement."""
 
 
 def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamiltonian:

@@ -33,7 +33,7 @@ class CutModel:
 
     Parameters
     ----------
-    symbols : value -> its symbols, in the shape of the value.
+    symbols : symbols of each replaced value, in the shape of the value.
     values : requested values by name, in terms of these symbols, states and parameters.
     """
 

@@ -57,14 +57,14 @@ class MechanicalParts:
     """Elements by role in the equations, and the symbols of the values at which the model is cut."""
 
     moving: dict[str, str] = field(default_factory=dict)
-    """Independent inertia -> its flow."""
+    """Flow of each independent inertia."""
     dependent: list[str] = field(default_factory=list)
     """Inertias whose flows are set by other elements."""
     potentials: list[str] = field(default_factory=list)
     dampers: list[str] = field(default_factory=list)
     gyrators: list[str] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    """Source -> the value that it gives."""
+    """Value that each source gives."""
     constraints: list[str] = field(default_factory=list)
     symbols: dict[str, Any] = field(default_factory=dict)
 
@@ -180,7 +180,6 @@ class _VirtualPower:
     model: CutModel
     parts: MechanicalParts
     state_rates: dict[str, str]
-    """State of the configuration -> its rate."""
     numbers: bool
 
     @property

@@ -31,7 +31,7 @@ def drawing(figure: Figure) -> str:
 
 
 _STEPS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
-"""Step of an outline -> PDF operator, written after its points."""
+"""PDF operator of each step of an outline, written after the step's points."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Pen:
 
 
 _PAINT = {(True, True): "B", (True, False): "f", (False, True): "S", (False, False): "n"}
-"""(filled, stroked) -> paint operator of a path."""
+"""Paint operator of a path, by (filled, stroked)."""
 
 
 def _inked(style: Mapping[str, str]) -> tuple[bool, bool]:

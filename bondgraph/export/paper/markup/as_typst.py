@@ -35,7 +35,7 @@ _SIGNS: Mapping[str, str] = {
     **{",": "thin", ":": "med", ">": "med", ";": "thick", "!": "#h(-1em / 6);", " ": "space", "quad": "quad", "qquad": "wide"},
     **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
-"""LaTeX command -> sign or space."""
+"""Typst's sign or space for each LaTeX command."""
 _NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -49,7 +49,7 @@ _ACCENTS: Mapping[str, str] = {
     **{"grave": "grave", "mathring": "circle", "overline": "overline", "underline": "underline"},
     **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
 }
-"""LaTeX command -> function of one argument."""
+"""Typst's function for each LaTeX command with one argument."""
 _FACES: Mapping[str, tuple[str, str]] = {
     "mathrm": ("", "upright({})"),
     "mathsf": ("sans({})", "sf({})"),
@@ -57,7 +57,7 @@ _FACES: Mapping[str, tuple[str, str]] = {
     "mathit": ("italic({})", "italic({})"),
     "mathtt": ("mono({})", "mono({})"),
 }
-"""Font command -> its form for words, and for single letters and formulas."""
+"""Typst's form of each font command: for words, and for single letters and formulas."""
 _MATRICES: Mapping[str, str] = {"bmatrix": '"["', "pmatrix": '"("', "vmatrix": '"|"', "Bmatrix": '"{"', "matrix": "#none"}
 _AS_THEY_ARE = frozenset("+-=<>()[]|!?*.,;:%")
 _ESCAPED = frozenset('/@"`')

@@ -289,7 +289,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
     op.TAKE: _function(r"\operatorname{take}"),
 }
-"""Instruction -> function that writes its formula."""
+"""Function that writes the formula of each instruction."""
 _KNOWN = re.compile(
     r"#\d+|\\(?:tfrac|frac|cdot|times|left|right|min|max|sin|cos|exp|ln|det|top|le|mathrm\{(?:Ad|ad|tr)\}|tilde|mathbf\{1\})(?![a-zA-Z])"
     r"|\\(?:begin|end)\{bmatrix\}|\\[,;!|\\]|\^T(?![a-zA-Z])|_[xyz](?![a-zA-Z])|[\d\s+\-*/^_{}()\[\]|,.<>=&]"

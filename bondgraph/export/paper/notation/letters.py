@@ -67,7 +67,7 @@ WORDS = LOCAL_LETTERS | {
     "offset": r"t_0",
     "quaternion": r"\eta",
 }
-"""Word in a longer name -> its letter in the literature."""
+"""Letter in the literature for each word in a longer name."""
 
 RESERVED = frozenset({"t", "u", "e"})
 """Letters that need the number of a part, because they also denote the time, external values of equal parts and the number e."""
@@ -99,7 +99,7 @@ LOOKALIKES = {
     **{r"\alpha": "a", r"\eta": "n", r"\iota": "i", r"\kappa": "k", r"\nu": "v", r"\omega": "w", r"\rho": "p", r"\chi": "x"},
     **{r"\upsilon": "u", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi", r"\vartheta": r"\theta", "I": "l", "1": "l"},
 }
-"""Letter -> letter that it looks like."""
+"""Letter that each letter looks like."""
 _ALIKE = re.compile(r"\\[a-z]+|[A-Za-z\d]")
 _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
 """Fonts, braces and spaces."""
@@ -117,7 +117,7 @@ class Letters:
     inside: tuple[Branch, ...] = ()
     """Branches in which letters stand for the indices of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """External values of these branches -> their names inside them."""
+    """Names of external values inside these branches."""
 
     def __getitem__(self, name: str) -> str:
         """Return LaTeX of a value; `-x` is the negative of x."""

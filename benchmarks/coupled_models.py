@@ -1,7 +1,7 @@
-"""Rigidly coupled storages, ladders of diodes, balls in a box, and pendulums: time from the graph to a callable right-hand side,
-and of a run.
+"""Large coupled models: rigidly coupled masses, ladders of diodes, balls in a box, and pendulums, from the graph to a callable
+right-hand side, and in a run.
 
-`python -m benchmarks.walls [--quick] [--json FILE]`
+`python -m benchmarks.coupled_models [--quick] [--json FILE]`
 """
 
 from __future__ import annotations
@@ -44,12 +44,10 @@ def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
 
 
 def tree(count: int) -> Graph:
-    """Return levers that each drive two further levers."""
     return levers(count, lambda k: (k - 1) // 2)
 
 
 def star(count: int) -> Graph:
-    """Return levers that all connect to the first mass."""
     return levers(count, lambda _: 0)
 
 
@@ -88,8 +86,7 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Return a Cockcroft-Walton multiplier: two capacitors and two diodes per stage, and resistors in series with the diodes
-    and the source."""
+    """Return a Cockcroft-Walton multiplier with resistors in series with the diodes and the source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
@@ -112,7 +109,7 @@ def multiplier(stages: int) -> Graph:
 
 
 def balls(count: int) -> Graph:
-    """Return balls that fall in a box without a lid, each with a contact to the floor and to each of four walls."""
+    """Return balls that fall in a box without a lid, each with contacts to the floor and to four walls."""
     graph, sides = _box("balls")
     for k in range(count):
         place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
@@ -156,7 +153,6 @@ def _box(name: str) -> tuple[Graph, list[Body]]:
 
 
 def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, damping: float) -> None:
-    """Add a ball and its contact with each side; `stiffness` is in N/m, `damping` in N s/m."""
     graph.add(ball)
     for side in sides:
         name = f"{ball.name} at {side.name}"
@@ -164,7 +160,7 @@ def _into(graph: Graph, ball: Body, sides: Sequence[Body], stiffness: float, dam
 
 
 def balls_on_a_plane(count: int) -> Graph:
-    """Return balls side by side that reach a floor one after the other."""
+    """Return balls side by side that fall on a floor from seven heights."""
     graph, floor = Graph("balls on a plane"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):
@@ -179,7 +175,6 @@ def balls_on_a_plane(count: int) -> Graph:
 
 
 def pendulums(count: int) -> Graph:
-    """Return pendulums side by side, each held by a revolute joint as a constraint."""
     graph, base = Graph("pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -192,7 +187,6 @@ def pendulums(count: int) -> Graph:
 
 
 def double_pendulums(count: int) -> Graph:
-    """Return double pendulums side by side, each body held by a revolute joint as a constraint."""
     graph, base = Graph("double pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -243,7 +237,8 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """Return CPU seconds without the cache: building, compiling, the first call of the right-hand side, and a run."""
+    """Return CPU seconds, from the graph to the first call of the right-hand side and of a run, steps of code, and the run's
+    events."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()
@@ -287,7 +282,7 @@ def _measure(sizes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
                 )
             )
     head = ("graph", "n", "callable s", "steps", "all steps", "run s", "events", "energy left J")
-    print(table(f"walls, CPU seconds; runs of {SPAN:g} s ({found['processor']})", head, rows))
+    print(table(f"coupled models, CPU seconds; runs of {SPAN:g} s ({found['processor']})", head, rows))
     return found
 
 
