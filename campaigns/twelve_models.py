@@ -247,7 +247,7 @@ def enzyme_deviation(run: Result, n: SimpleNamespace) -> float:
 
     def rates(t: float, y: np.ndarray) -> list[float]:
         e, s, es, p = y
-        one, two = n.bind * e * s - n.free * es, n.make * es - n.back * e * p
+        one, two = n.bind * e * s - n.free * es, n.make * es - n.reverse * e * p
         return [two - one, -one, one - two, two]
 
     exact = integrated(rates, run, [n.enzyme, n.substrate, 1e-6, 1e-6])
@@ -377,7 +377,7 @@ CHECKED: dict[str, Checked] = {
     ),
     "enzyme": Checked(
         enzyme, enzyme_deviation, 1e-6,
-        {"bind": (1, 5), "free": (0.5, 4), "make": (1, 8), "back": (0.05, 0.3), "enzyme": (0.05, 0.3), "substrate": (1, 4)},
+        {"bind": (1, 5), "free": (0.5, 4), "make": (1, 8), "reverse": (0.05, 0.3), "enzyme": (0.05, 0.3), "substrate": (1, 4)},
     ),
     "Wilberforce pendulum": Checked(
         wilberforce_pendulum, wilberforce_deviation, 1e-9,

@@ -12,7 +12,7 @@ import re
 from html import unescape
 from xml.etree import ElementTree
 
-SPACE = "http://www.w3.org/1998/Math/MathML"
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)\w+;")
 """Character names of HTML that XML lacks."""
 ACCENTS = frozenset("˙¨ˆ^ˉ¯~˜→⃗`´ˇ˘")
@@ -21,8 +21,8 @@ APPLICATION = "\u2061"
 
 
 def with_accents(text: str) -> str:
-    """Return the MathML of a formula with each accent above its letter only, and a space after function names."""
-    ElementTree.register_namespace("", SPACE)
+    """Return the MathML of a formula with each accent above its letter only, spaces around function names, and paired bars."""
+    ElementTree.register_namespace("", NAMESPACE)
     root = ElementTree.fromstring(_ENTITY.sub(lambda found: unescape(found[0]), text))
     _arrange(root)
     _space(root)
@@ -78,15 +78,15 @@ def _raised(node: ElementTree.Element) -> ElementTree.Element:
     return _with_parts("msubsup", [*node[0], node[1]], node)
 
 
-def _with_parts(name: str, parts: list[ElementTree.Element], before: ElementTree.Element) -> ElementTree.Element:
+def _with_parts(name: str, parts: list[ElementTree.Element], replaced: ElementTree.Element) -> ElementTree.Element:
     node = ElementTree.Element(_tag(name))
     node.extend(parts)
-    node.tail = before.tail
+    node.tail = replaced.tail
     return node
 
 
 def _tag(name: str) -> str:
-    return f"{{{SPACE}}}{name}"
+    return f"{{{NAMESPACE}}}{name}"
 
 
 ROWS = frozenset(map(_tag, ("math", "mrow", "mtd", "mstyle", "mpadded")))

@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
 
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
-    """Show the README with the table of contents as home page; other links lead to copies on the site, or become plain text."""
+    """Show the README with the table of contents as home page; links to files lead to pages of the site, or become plain text."""
     if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         source[0] = scripts.with_sentences(source[0]) if page == "examples/index" else source[0]
@@ -121,7 +121,7 @@ furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
 
 
 def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """List pages in the sidebar by their titles only, because copying all headings took a fifth of the build time."""
+    """List pages in the sidebar by their titles only, because copies of all headings took a fifth of the build time."""
     made = context["toctree"]
 
     def toctree_of_titles(**options: Any) -> str:

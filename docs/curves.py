@@ -124,8 +124,7 @@ def _to_and_fro(amplitude: float, t_end: float = 1.0) -> Flow:
     return Flow(lambda t: amplitude * rate * cos(rate * t))
 
 
-def _within(t: Any, period: float) -> Any:
-    """Return the time since the period began, s."""
+def _in_period(t: Any, period: float) -> Any:
     return t - period * floor(t / period)
 
 
@@ -149,16 +148,16 @@ _PHASES = {each: Effort(lambda t, k=k: 325.0 * sin(2 * pi * (50.0 * t - k / 3)))
 
 
 def _gated(word: str, command: Callable[[Any], Any]) -> Run:
-    """Return a run that switches mains voltage onto a resistance and draws the current."""
+    """Return a run of a part that switches a 50 Hz voltage; the curve is its current."""
     mains = Effort(_wave(10.0, 50.0), 1.0)
     return Run("time", "1.flow", 0.04, {"1": mains}, {word: "command.y"}, command=lambda t: 1.0 * command(t))
 
 
 def _bridge(gate: str, *outputs: str) -> Run:
-    """Return a run of a bridge between 10 V and 0 V with a rising duty, and draw the voltage of its first output."""
+    """Return a run of a bridge between 10 V and 0 V with a rising duty; the curve is the voltage of its first output."""
     ports = {"plus": Effort(10.0), "minus": Effort(0.0), **dict.fromkeys(outputs, Load(10.0))}
     return Run(
-        "time", f"{outputs[0]}.effort", 1.0, ports, {gate: "command.y"}, command=lambda t: 1.0 * (_within(t, 0.125) < t / 8)
+        "time", f"{outputs[0]}.effort", 1.0, ports, {gate: "command.y"}, command=lambda t: 1.0 * (_in_period(t, 0.125) < t / 8)
     )
 
 
@@ -176,9 +175,9 @@ CURVES: dict[str, Formula | Run] = {
     "saturating_inductor": Run("1.flow", "1.momentum", 1.0, {"1": Effort(_to_and_fro(4.0).value)}),
     "line_of_sections": Run("time", "2.effort", 1e-3, {"1": Effort(1.0), "2": Load(1e3)}),
     "ideal_diode": _over_effort(1.0, Ron=0.1, Goff=0.01, knee=0.5),
-    "thyristor": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
-    "gto": _gated("gate", lambda t: (_within(t, 0.02) > 0.003) * (_within(t, 0.02) < 0.007)),
-    "triac": _gated("gate", lambda t: _within(t, 0.01) > 0.003),
+    "thyristor": _gated("gate", lambda t: _in_period(t, 0.01) > 0.003),
+    "gto": _gated("gate", lambda t: (_in_period(t, 0.02) > 0.003) * (_in_period(t, 0.02) < 0.007)),
+    "triac": _gated("gate", lambda t: _in_period(t, 0.01) > 0.003),
     "switch": _gated("control", lambda t: (t > 0.003) * (t < 0.027)),
     "two_way_switch": Run(
         "time",
@@ -186,7 +185,7 @@ CURVES: dict[str, Formula | Run] = {
         1.0,
         {"common": Effort(1.0), "on": Load(1.0), "off": Load(3.0)},
         {"control": "command.y"},
-        command=lambda t: 1.0 * (_within(t, 0.5) < 0.25),
+        command=lambda t: 1.0 * (_in_period(t, 0.5) < 0.25),
     ),
     "arc_switch": Run(
         "time",

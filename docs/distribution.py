@@ -47,8 +47,8 @@ def with_address(setup: str, address: str) -> str:
     return setup.replace("[metadata]\n", f"[metadata]\nproject_urls =\n{lines}\n", 1)
 
 
-def supply(folder: Path) -> None:
-    """Compile the solvers of the sources in a folder, and store their code in it for the wheel."""
+def compile_solvers(folder: Path) -> None:
+    """Compile the solvers of the sources in a folder, and store their machine code there for the wheel."""
     environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": str(folder)}
     target = folder / "bondgraph" / "emit" / "supplied"
     subprocess.run([sys.executable, "-m", "bondgraph.warming", str(target)], cwd=folder, env=environment, check=True)
@@ -73,16 +73,16 @@ def pack(out: Path, address: str = "") -> list[Path]:
             print("no public address: package indexes will not show the pictures of README.md; run make dist ADDRESS=https://...")
         build = [sys.executable, "-m", "build", "--outdir", str(out.resolve())]
         subprocess.run([*build, "--sdist", folder], check=True)
-        supply(Path(folder))
+        compile_solvers(Path(folder))
         subprocess.run([*build, "--wheel", folder], check=True)
     return sorted(out.glob(f"*-{setup['metadata']['version']}*"))
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.distribution", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--address", default="", help="public address of the sources, as https://host/owner/project")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    options = parser.parse_args(given)
+    options = parser.parse_args(arguments)
     for path in pack(options.out, options.address):
         print(path)
 

@@ -25,7 +25,7 @@ SHARED = {
 
 @dataclass(frozen=True)
 class Row:
-    """Error with its title, cause ("" if the title states it), cure, and the smallest code that raises it."""
+    """Error with its title, cause ("" if the title states it), cure, and the shortest example that raises it."""
 
     code: str
     theme: str

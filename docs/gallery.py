@@ -263,18 +263,15 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "satellite.png": _satellite,
     **twelve_models.SCENES,
 }
-"""Functions that draw VTK pictures, by name of the picture."""
-
 
 WIDTH = 1200
 
 
 def narrowed(path: Path) -> Image.Image:
-    """Read a picture, reduced to at most `WIDTH` px for a page; its colours are kept, because a palette would dull rare
-    ones."""
     from PIL import Image
 
     with Image.open(path) as drawn:
+        # A palette would dull rare colours.
         picture = drawn.convert("RGB")
     if picture.width > WIDTH:
         height = round(picture.height * WIDTH / picture.width)
@@ -288,11 +285,11 @@ def draw(name: str, path: Path) -> None:
         narrowed(path).save(path, optimize=True)
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     names = [*DIAGRAMS, *PLOTS, *SCENES]
     parser = argparse.ArgumentParser(prog="python -m docs.gallery", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pictures", nargs="*", choices=[*names, []], metavar="PICTURE", help=", ".join(names))
-    for name in parser.parse_args(given).pictures or names:
+    for name in parser.parse_args(arguments).pictures or names:
         draw(name, PICTURES / name)
         print(f"drew {PICTURES / name}", flush=True)
 

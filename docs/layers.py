@@ -20,7 +20,7 @@ SUBPACKAGES = {
         ("contact", "inertia", "joints", "shapes"),
     ),
     "bondgraph": (
-        ("errors", "methods", "quantities", "units"),  # the ground
+        ("errors", "methods", "quantities", "units"),
         ("output", "run_arguments", "tape"),
         ("devices", "emit", "model", "sinks"),
         ("checks", "elements"),

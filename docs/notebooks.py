@@ -17,8 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
-PATIENCE = 600
-"""Time limit of a cell, s, sufficient on a busy machine."""
+CELL_TIMEOUT = 600  # s, enough on a busy machine
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"},
@@ -35,14 +34,14 @@ def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)
 
 
-EMPTY = """
+RESET_CELL = """
 __import__("os").chdir({folder!r})
 get_ipython().run_line_magic("reset", "-f")
 get_ipython().execution_count = 1
 __import__("matplotlib.pyplot").pyplot.close("all")
 __import__("matplotlib").rcdefaults()
 """
-"""Cell that clears the remains of another notebook from a kernel: names, cell numbers, plots, plot style, folder."""
+"""Code that clears the remains of another notebook from a kernel: names, cell numbers, plots, plot style, folder."""
 
 
 def executed(path: Path, kernel: Any = None) -> Any:
@@ -54,22 +53,22 @@ def executed(path: Path, kernel: Any = None) -> Any:
     from nbclient import NotebookClient
     from nbformat.v4 import new_code_cell
 
-    found = read(path)
-    around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-    around.pop("MPLBACKEND", None)  # show pictures at their cell, whatever the drawing settings elsewhere
+    notebook = read(path)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
+    environment.pop("MPLBACKEND", None)  # show pictures at their cell, whatever the drawing settings elsewhere
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
-        client = NotebookClient(found, kernel, resources={"metadata": {"path": folder}}, **settings)
+        settings = {"timeout": CELL_TIMEOUT, "record_timing": False, "coalesce_streams": True}
+        client = NotebookClient(notebook, kernel, resources={"metadata": {"path": folder}}, **settings)
         if kernel is not None:
-            found.cells.insert(0, new_code_cell(EMPTY.format(folder=folder)))
-        client.execute(env=around)
+            notebook.cells.insert(0, new_code_cell(RESET_CELL.format(folder=folder)))
+        client.execute(env=environment)
         if kernel is not None:
             client.kc.stop_channels()
-            del found.cells[0]
-    for output in (output for cell in found.cells for output in cell.get("outputs", ())):
+            del notebook.cells[0]
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", ())):
         if "image/png" in output.get("data", ()):
             output.data["image/png"] = reduced(output.data["image/png"])
-    return plain(found)
+    return plain(notebook)
 
 
 def reduced(picture: str) -> str:
@@ -96,11 +95,11 @@ def store(path: Path, notebook: Any) -> None:
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     places = notebooks()
     parser = argparse.ArgumentParser(prog="python -m docs.notebooks", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[*places, []], metavar="NAME", help=", ".join(places))
-    for name in parser.parse_args(given).names or places:
+    for name in parser.parse_args(arguments).names or places:
         store(places[name], executed(places[name]))
         print(f"ran {places[name].relative_to(ROOT)}, {places[name].stat().st_size / 1e3:.0f} kB", flush=True)
 

@@ -44,8 +44,8 @@ def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, 
     low, high = values.min(), values.max()
     if min(abs(low), abs(high)) < high - low:
         low, high = min(low, 0.0), max(high, 0.0)
-    pace = (stop - start) / ((high - low) or 1.0)
-    return start + pace * (values - low), start - pace * low
+    scale = (stop - start) / ((high - low) or 1.0)
+    return start + scale * (values - low), start - scale * low
 
 
 def table(shelf: Shelf) -> str:

@@ -60,7 +60,7 @@ def public_modules() -> tuple[PublicModule, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """Return a map from (package, name) to the package that has the entry of this object, the outermost that lists it."""
+    """Return (package, name) -> package that has the entry of this object, the outermost that lists it."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for module in sorted(public_modules(), key=lambda module: module.name.count(".")):
@@ -77,15 +77,21 @@ def directive(module: str, name: str, value: object) -> list[str]:
         return [f".. autoclass:: {name}", "   :members:", ""]
     if callable(value):
         return [f".. autofunction:: {name}", ""]
-    return [f".. py:data:: {name}", f"   :type: {type(value).__name__}", "", *(f"   {line}" for line in words(module, name)), ""]
+    return [
+        f".. py:data:: {name}",
+        f"   :type: {type(value).__name__}",
+        "",
+        *(f"   {line}" for line in constant_docstring(module, name)),
+        "",
+    ]
 
 
-def words(module: str, name: str) -> list[str]:
+def constant_docstring(module: str, name: str) -> list[str]:
     """Return the string below the assignment of a constant in the module that assigns it."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for place, node in enumerate(tree.body):
         if isinstance(node, ast.ImportFrom) and any(name == (alias.asname or alias.name) for alias in node.names):
-            return words(node.module or "", name)
+            return constant_docstring(node.module or "", name)
         targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
             below = tree.body[place + 1] if place + 1 < len(tree.body) else None
@@ -102,7 +108,7 @@ def summary(module: str, name: str) -> str:
     value = getattr(importlib.import_module(module), name)
     if isinstance(value, type) or callable(value):
         return inline(" ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()))
-    return " ".join(words(module, name))
+    return " ".join(constant_docstring(module, name))
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:

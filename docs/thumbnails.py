@@ -1,7 +1,4 @@
-"""Thumbnails of the examples.
-
-`python -m docs.thumbnails` redraws all thumbnails, or those of the named examples.
-"""
+"""Thumbnails of the examples: `python -m docs.thumbnails` redraws all thumbnails, or those of the named examples."""
 
 from __future__ import annotations
 
@@ -23,9 +20,10 @@ SIZE = (640, 448)
 PLOT_WIDTH = 4.4
 """Width of a plot, inches, at which the axis labels stay readable in a card of the gallery."""
 
-LABEL = 16
+LABEL_WIDTH = 16
+"""Length of a line of an axis label, characters."""
 
-SHOWN = {
+FROM_PAGES = {
     "arm_impact": "impact_arm.png",
     "ball_maze": "maze_path.png",
     "delta_pick_and_place": "delta_robot.png",
@@ -34,7 +32,7 @@ SHOWN = {
     "rolling_eggs": "rolling_eggs.png",
     "urdf_robot": "crane.png",
 }
-DRAWN = {
+FROM_EXAMPLES = {
     "ball_on_turntable": "poster.png",
     "bouncing_ball": "heights.png",
     "colliding_eggs": "poster.png",
@@ -50,8 +48,7 @@ DRAWN = {
     "tipping_box": "tipping.png",
     "tolerances": "motors.png",
 }
-"""Pictures that examples draw themselves, by example."""
-CUT = {
+CROPS = {
     "arm_impact": (0.13, 0.13, 0.82, 0.9),
     "ball_maze": (0.0, 0.06, 1.0, 0.72),
     "ball_on_turntable": (0.015, 0.13, 0.652, 0.805),
@@ -68,12 +65,12 @@ CUT = {
 
 def of_examples() -> dict[str, str]:
     """Return the path of each example's thumbnail, relative to the folder of the pages."""
-    return {name: f"{THUMBNAILS.name}/{name}.png" for name in (*SHOWN, *DRAWN)}
+    return {name: f"{THUMBNAILS.name}/{name}.png" for name in (*FROM_PAGES, *FROM_EXAMPLES)}
 
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save narrower figures with unchanged font size, in which two rows of plots are as high as a thumbnail."""
+    """Context in which figures are saved narrower at the same font size; two rows of plots are as high as a thumbnail."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig
@@ -83,7 +80,7 @@ def small_plots() -> Iterator[None]:
         rows = max((place.get_gridspec().nrows for place in places_in_grid if place is not None), default=1)
         figure.set_size_inches(PLOT_WIDTH, 0.5 * PLOT_WIDTH * SIZE[1] / SIZE[0] * max(rows, 2))
         for axes in figure.axes:
-            axes.set_ylabel(textwrap.fill(axes.get_ylabel(), LABEL))
+            axes.set_ylabel(textwrap.fill(axes.get_ylabel(), LABEL_WIDTH))
         saved(figure, *places, dpi=SIZE[0] / PLOT_WIDTH)
 
     with mock.patch.object(Figure, "savefig", save):
@@ -92,16 +89,16 @@ def small_plots() -> Iterator[None]:
 
 def draw(name: str, path: Path) -> None:
     """Write the thumbnail of an example, from a picture of the pages or one that the example draws."""
-    if name in SHOWN:
-        shrink(DOCS / "pictures" / SHOWN[name], path, CUT.get(name))
+    if name in FROM_PAGES:
+        shrink(DOCS / "pictures" / FROM_PAGES[name], path, CROPS.get(name))
         return
-    with tempfile.TemporaryDirectory() as folder, contextlib.nullcontext() if name in CUT else small_plots():
-        given, sys.argv = sys.argv, [name, "--out", folder]
+    with tempfile.TemporaryDirectory() as folder, contextlib.nullcontext() if name in CROPS else small_plots():
+        arguments, sys.argv = sys.argv, [name, "--out", folder]
         try:
             runpy.run_module(f"examples.{name}", run_name="__main__")
         finally:
-            sys.argv = given
-        shrink(Path(folder) / DRAWN[name], path, CUT.get(name))
+            sys.argv = arguments
+        shrink(Path(folder) / FROM_EXAMPLES[name], path, CROPS.get(name))
 
 
 def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | None) -> None:
@@ -119,10 +116,10 @@ def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | N
     small.save(path, optimize=True)
 
 
-def main(given: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m docs.thumbnails", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", nargs="*", choices=[*of_examples(), []], metavar="EXAMPLE", help=", ".join(of_examples()))
-    for name in parser.parse_args(given).examples or of_examples():
+    for name in parser.parse_args(arguments).examples or of_examples():
         draw(name, THUMBNAILS / f"{name}.png")
         print(f"drew {THUMBNAILS / name}.png", flush=True)
 

@@ -71,7 +71,6 @@ def code(module: ModuleType) -> str:
 
 
 def lines(module: ModuleType) -> int:
-    """Return the number of lines of code of a model, imports included."""
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in code(module).splitlines())
 
 

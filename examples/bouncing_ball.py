@@ -23,7 +23,7 @@ def falling(floor: Constraint, automaton: Automaton) -> Graph:
 
 
 def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
-    """Return the contact of Bortoff 2020, fig. 1: states free, contact and ballistic (penetration without force)."""
+    """Return the ball with the contact of Bortoff 2020, fig. 1: free, contact and ballistic (penetration without force)."""
     floor = Constraint(
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
     )
@@ -32,8 +32,7 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
 
 
 def with_restitution(e: float = 0.8) -> Graph:
-    """Return a ball whose impacts turn its velocity v into -e v; when they accumulate, the contact closes, and the ball
-    stays on the floor."""
+    """Return the ball with impacts v -> -e v; when they accumulate, the contact closes, and the ball stays on the floor."""
     floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")
@@ -52,13 +51,13 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/bouncing_ball")
-    found = runs()
-    for name, result in found.items():
+    results = runs()
+    for name, result in results.items():
         touches = [e.time for e in result.events if e.kind in ("touches", "bounces")]
         print(f"{name:>22}: {len(touches)} contacts, the first at {touches[0]:.6f} s; {result['floor.h'][-1]:.3g} m at the end")
     signals = {"floor.h": "height $h$ (m)", "floor.multiplier": r"force $\lambda$ (N)"}
     plot_signals(
-        found,
+        results,
         signals,
         out / "heights.png",
         title="A ball bounces: contact as a constraint, and with restitution",

@@ -28,8 +28,8 @@ def hand(friction: float | None = None) -> Hand:
 
 def simulate(friction: float | None = None) -> HandRun:
     """Simulate nine seconds; with a coefficient of friction of 0.2 a tip slips, and the ball is lost."""
-    given = hand(friction)
-    return run_hand(HandScenario("hand", 9.0, given.steps, given.parameters, description="to the side and up"), progress=False)
+    model = hand(friction)
+    return run_hand(HandScenario("hand", 9.0, model.steps, model.parameters, description="to the side and up"), progress=False)
 
 
 if __name__ == "__main__":
@@ -38,5 +38,5 @@ if __name__ == "__main__":
 
     parser = script_parser(__doc__, "demo")
     parser.add_argument("--friction", type=float, help="coefficient of friction; if omitted, nothing slips")
-    given = parser.parse_args()
-    print(save_hand(simulate(given.friction), given.out))
+    options = parser.parse_args()
+    print(save_hand(simulate(options.friction), options.out))

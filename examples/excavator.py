@@ -74,8 +74,8 @@ def excavator() -> Graph:
         graph.connect(supply, valve.port("P")).connect(valve.port("T"), tank).connect(valve.port("heat"), oil)
         held = (-weights @ jacobian(START)[:, place] / lever(name, START) + A2 * rod) / A1
         for port, end, pressure in (("A", "head", held), ("B", "rod", rod)):
-            room = graph.parallel(parts.hydraulic.chamber(f"{name} {end}", B=BULK, V0=VOLUME, initial=pressure * VOLUME / BULK))
-            graph.connect(valve.port(port), room).connect(room, cylinder.port(end))
+            node = graph.parallel(parts.hydraulic.chamber(f"{name} {end}", B=BULK, V0=VOLUME, initial=pressure * VOLUME / BULK))
+            graph.connect(valve.port(port), node).connect(node, cylinder.port(end))
 
         def row(q: Any, name: str = name, place: int = place) -> Any:
             return np.eye(3)[[place]] * lever(name, q)

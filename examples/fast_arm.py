@@ -71,8 +71,8 @@ def plan() -> Plan:
     for k in range(INTERVALS):
         inner = opti.variable(len(x), POINTS)
         through = ca.horzcat(states[:, k], inner)
-        wanted = ca.horzcat(*(rate(inner[:, j], torques[:, k]) for j in range(POINTS)))
-        opti.subject_to(through @ slopes == step * wanted)
+        inner_rates = ca.horzcat(*(rate(inner[:, j], torques[:, k]) for j in range(POINTS)))
+        opti.subject_to(through @ slopes == step * inner_rates)
         opti.subject_to(states[:, k + 1] == through @ last)
         for j, part in enumerate(times):
             opti.set_initial(inner[:, j], start + (goal - start) * (k + part) / INTERVALS)
@@ -90,11 +90,11 @@ def plan() -> Plan:
 
 def runs() -> list[Result]:
     """Run the graph with these torques, one interval after the other."""
-    found, results = plan(), list[Result]()
-    for torque in found.torques.T:
-        given = dict(zip(MOTORS, torque, strict=True))
+    optimum, results = plan(), list[Result]()
+    for torque in optimum.torques.T:
+        values = dict(zip(MOTORS, torque, strict=True))
         begin = results[-1].final if results else None
-        results.append(arm().simulate(found.time / INTERVALS, initial=begin, parameters=given, rtol=1e-10, progress=False))
+        results.append(arm().simulate(optimum.time / INTERVALS, initial=begin, parameters=values, rtol=1e-10, progress=False))
     return results
 
 
@@ -104,17 +104,17 @@ if __name__ == "__main__":
     from bondgraph.output.plot_style import styled
 
     out = output_folder(__doc__, "demo/fast_arm")
-    found, results = plan(), runs()
-    busy = np.mean(np.max(np.abs(found.torques) / LIMITS[:, None], axis=0) > 0.999)
-    print(f"{found.time:.6f} s after {found.iterations} iterations; a torque is at its limit for {busy:.0%} of the time")
+    optimum, results = plan(), runs()
+    busy = np.mean(np.max(np.abs(optimum.torques) / LIMITS[:, None], axis=0) > 0.999)
+    print(f"{optimum.time:.6f} s after {optimum.iterations} iterations; a torque is at its limit for {busy:.0%} of the time")
     print(f"the graph ends {np.abs(results[-1].x[-1] - ends()[1]).max():.1e} from the goal")
     with styled():
         import matplotlib.pyplot as plt
 
         figure, (upper, lower) = plt.subplots(2, figsize=(7.0, 4.9), layout="constrained", sharex=True)
-        begins = np.linspace(0.0, found.time, INTERVALS + 1)
+        begins = np.linspace(0.0, optimum.time, INTERVALS + 1)
         for place, name in enumerate(("shoulder", "elbow")):
-            lower.stairs(found.torques[place], begins, baseline=None, label=name)
+            lower.stairs(optimum.torques[place], begins, baseline=None, label=name)
             upper.plot(begins, [0.0, *(run["arm.q"][-1, place] for run in results)])
         upper.set(ylabel="angle (rad)", title="Time-optimal arm motion")
         lower.set(xlabel="time (s)", ylabel="torque (N m)")

@@ -45,10 +45,10 @@ def gripper(mass: float = 0.05) -> Graph:
         graph.connect(v[opens], touches[name].port("normal")).connect(touches[name].port("normal"), v[closes])
         graph.connect(v["disc z"], touches[name].port("tangent")).connect(touches[name].port("tangent"), v["y"])
     graph.connect(v["disc z"], touches["floor"].port("normal")).connect(v["disc x"], touches["floor"].port("tangent"))
-    return _seen(graph)
+    return _with_shapes(graph)
 
 
-def _seen(graph: Graph) -> Graph:
+def _with_shapes(graph: Graph) -> Graph:
     disc = {"x": "disc x place.y", "y": "disc z place.y"}
     mark_planar_body(graph, "disc", disc, outline=RADIUS)
     for name, side in (("left", 1.0), ("right", -1.0)):
@@ -69,8 +69,8 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/parallel_gripper")
-    found = runs()
-    for law, result in found.items():
+    results = runs()
+    for law, result in results.items():
         changes = ", ".join(f"{e.name} {e.kind} at {e.time:.2f} s" for e in result.events if e.name == "left finger")
         print(f"{law:>8}: y = {result['y place.y'][-1]:.6f} m at the end; {changes}")
     signals = {
@@ -79,5 +79,5 @@ if __name__ == "__main__":
         "left finger.gap": "gap (m)",
         "y place.y": "height of the fingers (m)",
     }
-    plot_signals(found, signals, out / "forces.png", title="Two fingers slide down along a disc")
+    plot_signals(results, signals, out / "forces.png", title="Two fingers slide down along a disc")
     print(f"  picture in {out / 'forces.png'}")

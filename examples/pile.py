@@ -21,13 +21,13 @@ GRAVITY, STEP = (0.0, 0.0, -9.81), 0.005  # m/s^2, s
 def boxes(count: int = 30) -> list[Body]:
     """Return cubes, one above the other, turned at random."""
     rng = np.random.default_rng(0)
-    inertia, found = (MASS * EDGE**2 / 6,) * 3, []
+    inertia, bodies = (MASS * EDGE**2 / 6,) * 3, []
     for k in range(count):
         angle, turned = 2.0 * (k % 3) + 0.5 * (k // 3), quaternion(rotations.exp(rng.uniform(-2.0, 2.0, 3)))
         place = (0.12 * np.cos(angle), 0.12 * np.sin(angle), 0.1 + 0.19 * (k // 3))
         box = {"mass": MASS, "inertia": inertia, "gravity": GRAVITY, "shape": Box(EDGE, EDGE, EDGE)}
-        found.append(rigid_body(f"box {k}", position=place, quaternion=turned, **box))
-    return found
+        bodies.append(rigid_body(f"box {k}", position=place, quaternion=turned, **box))
+    return bodies
 
 
 def balls(count: int = 100) -> list[Body]:

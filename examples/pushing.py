@@ -61,8 +61,8 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/pushing")
-    found = runs()
-    plane, space = found["in a plane"], found["in space"]
+    results = runs()
+    plane, space = results["in a plane"], results["in space"]
     print(f"in a plane: {plane['spring.effort'][-1, 0]:.4f} N push it to x = {plane['box.place'][-1, 0]:.6f} m")
     push, (w, z), place = space["spring.effort"][-1, 3:], space["box.pose"][-1, [0, 3]], space["box.pose"][-1, 4:]
     print(f"in space: {np.linalg.norm(push):.4f} N push it to {place}, turned by {2.0 * np.arctan2(z, w):.4f} rad")

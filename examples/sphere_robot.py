@@ -45,8 +45,8 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/sphere_robot")
-    found = runs()
-    for name, result in found.items():
+    results = runs()
+    for name, result in results.items():
         most, gap = np.abs(result["floor.friction force"]).max(), result["floor.gap"].max()
         print(f"{name:>22}: friction at most {most:.4f} N, off the floor by at most {1e3 * gap:.4f} mm")
     signals = {
@@ -55,5 +55,5 @@ if __name__ == "__main__":
         "floor.gap": "gap (m)",
         "robot.place": ("place (m)", "x", "z"),
     }
-    plot_signals(found, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
+    plot_signals(results, signals, out / "vibration.png", title="A sphere sticks and slides on the floor")
     print(f"  picture in {out / 'vibration.png'}")

@@ -50,8 +50,8 @@ if __name__ == "__main__":
     from screwbond.models.studies.tasks import output_folder
 
     out = output_folder(__doc__, "demo/tipping_box")
-    found = runs()
-    for inertia, result in found.items():
+    results = runs()
+    for inertia, result in results.items():
         angle = result["box.place"][:, 2]
         lost = [event.time for event in result.events if event.name == "finger tip" and event.kind == "open"]
         print(f"inertia {inertia}: turned by {-angle.min():.4f} rad, {result!r}; the finger leaves at {lost} s")
@@ -62,5 +62,5 @@ if __name__ == "__main__":
         "corner B.normal force": "at B (N)",
         "finger tip.gap": "gap at the finger (m)",
     }
-    plot_signals(found, signals, out / "tipping.png", title="A box is tipped and falls back")
+    plot_signals(results, signals, out / "tipping.png", title="A box is tipped and falls back")
     print(f"  picture in {out / 'tipping.png'}; the box tips at {TIPS:.3f} N")

@@ -32,34 +32,31 @@ def check_packages(*packages: str) -> None:
             raise ShadowError("E561", title, "pip install --force-reinstall --no-deps screwbond")
         file, expected = Path(spec.origin), HERE.parent / package / "__init__.py"
         if file != expected and not (expected.exists() and file.samefile(expected)):
-            raise _hidden(package, file)
+            raise _error_of_hidden(package, file)
         if MARK not in (spec.loader.get_source(package) or MARK):  # type: ignore[attr-defined]
-            raise _overwritten(package, file)
+            raise _error_of_overwritten(package, file)
 
 
-def _hidden(package: str, file: Path) -> ShadowError:
-    """Return the error for a package whose import finds another file before ours."""
+def _error_of_hidden(package: str, file: Path) -> ShadowError:
     location, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
     from importlib import metadata
 
-    for name in _others(package):
+    for name in _other_distributions(package):
         if metadata.distribution(name).locate_file(f"{package}/__init__.py") == file:
             title = f'the package "{location}" of the distribution "{name}" hides the package "{package}" of screwbond'
             return ShadowError("E561", title, f"pip uninstall {name}, or a separate environment for each")
     return ShadowError("E561", f'"{location}" hides the package "{package}" of screwbond', f"another name for that {word}")
 
 
-def _overwritten(package: str, file: Path) -> ShadowError:
-    """Return the error for another distribution that was installed into the same folder as ours."""
-    names = _others(package)
+def _error_of_overwritten(package: str, file: Path) -> ShadowError:
+    names = _other_distributions(package)
     other = f'the distribution "{names[0]}"' if names else "another distribution"
     title = f'{other} has overwritten the package "{package}" of screwbond in "{file.parent}"'
     first = f"pip uninstall {names[0]}" if names else "pip uninstall that distribution"
     return ShadowError("E561", title, f"{first}, then pip install --force-reinstall --no-deps screwbond")
 
 
-def _others(package: str) -> list[str]:
-    """Return the names of other distributions that install a package of this name."""
+def _other_distributions(package: str) -> list[str]:
     from importlib import metadata
 
     return [name for name in metadata.packages_distributions().get(package, []) if name.lower() != "screwbond"]

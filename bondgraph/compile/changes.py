@@ -55,6 +55,16 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
     return _by_law(model, system, root) or _by_one_state(system, root)
 
 
+def converted_states(model: Model, system: System, changes: Iterable[str]) -> dict[str, str]:
+    """Return the state that follows from each effort or flow among the names of start values."""
+    starts = {
+        name: converted_start(model, system, system.resolve(name)) for name in changes if f"{name}.mode" not in system.modes
+    }
+    return {
+        name: start.state for name, start in starts.items() if start is not None and system.resolve(name) not in system.initial
+    }
+
+
 def _by_one_state(system: System, root: str) -> ConvertedStart | None:
     if root.rpartition(".")[2] not in ("effort", "flow"):
         return None

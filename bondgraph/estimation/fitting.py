@@ -207,7 +207,7 @@ class _Search:
         for trial in self.trials:
             experiment = trial.experiment
             initial, parameters = changes_by_name(compiled, experiment.initial, experiment.parameters)
-            parameters, initial = with_values(compiled, varied, numbers.tolist(), parameters, initial)
+            parameters, initial = with_values(compiled, varied, numbers.tolist(), parameters, initial, experiment.t_start)
             settings = {**self.settings, "samples": trial.samples, "t_start": experiment.t_start, "strict": False}
             with warnings.catch_warnings():  # Runs far from the data may warn; the results hold the warnings of the last run.
                 warnings.simplefilter("ignore", RunEndedWarning)

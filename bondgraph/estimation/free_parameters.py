@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.compile.changes import converted_states, dependent_among
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import ModelError, ScrewbondError, refusal
@@ -103,10 +104,16 @@ def with_values(
     numbers: Sequence[float],
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
+    t: float = 0.0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,)."""
-    changes, starts = dict(parameters or {}), dict(initial or {})
-    x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
+    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,) at a
+    start at the time t (s)."""
+    changes, states = dict(parameters or {}), converted_states(compiled.model, compiled.system, initial or {})
+    replaced = {
+        compiled.system.resolve(name) for (name, _), state in zip(varied.entries, varied.states, strict=True) if state >= 0
+    }
+    starts = {name: value for name, value in (initial or {}).items() if states.get(name) not in replaced}
+    x = compiled.starting_point(initial, parameters, t)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
     for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
         target, block = (starts, x) if state >= 0 else (changes, p)
@@ -118,29 +125,35 @@ def with_values(
 
 
 def start_slopes(
-    compiled: Compiled, varied: FreeParameters, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
+    compiled: Compiled,
+    varied: FreeParameters,
+    parameters: Mapping[str, Any] | None,
+    initial: Mapping[str, Any] | None,
+    t: float = 0.0,
 ) -> np.ndarray:
-    """Return derivatives (n, k) of the initial state with respect to the varied numbers.
+    """Return derivatives (n, k) of the initial state at the time t (s) with respect to the varied numbers.
 
-    The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Raises
-    `ModelError` E371 if the differences do not converge, or if a slight change of a number changes the mode of the start.
+    The user's start formulas accept only numbers, so their results are differentiated by extrapolated differences. Without such
+    formulas, `Variational.with_conversions` adds the derivatives of states that follow from efforts or flows. Raises `ModelError`
+    E371 if the differences do not converge, or if a slight change of a number changes the mode of the start.
     """
-    x, m = compiled.initial(initial, parameters)
+    x, m, p = compiled.starting_point(initial, parameters, t)
     if len(m):
-        _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
+        _refuse_edges(compiled, varied, varied.values(p, x), m, parameters, initial, t)
     slopes = np.zeros((len(x), len(varied)))
     for j, state in enumerate(varied.states):
         if state >= 0:
             slopes[state, j] = 1.0
     if not compiled.system.starts:
         return slopes
-    numbers = varied.values(compiled.parameters(parameters), x)
+    _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, initial or {})
+    numbers = varied.values(p, x)
     for j in range(len(varied)):
 
         def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
             # other start values keep the user's values, or follow from formulas
-            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, initial)
-            return compiled.initial(starts, changes)
+            changes, starts = with_values(compiled, varied.alone(j), [number], parameters, independent, t)
+            return compiled.starting_point(starts, changes, t)[:2]
 
         at = float(numbers[j])
         strides = (stride * (abs(at) or 1.0) for stride in STRIDES)
@@ -164,13 +177,14 @@ def _refuse_edges(
     m: np.ndarray,
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
+    t: float,
 ) -> None:
     """Raise E371 if a tiny change of a number changes the modes m of the start, as when sticking parts begin to move."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
-            changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
+            changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial, t)
             try:
-                modes = compiled.initial(starts, changes)[1]
+                modes = compiled.starting_point(starts, changes, t)[1]
             except ScrewbondError:
                 continue
             if np.any(modes != m):

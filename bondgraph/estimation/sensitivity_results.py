@@ -297,10 +297,14 @@ def sensitivities_along(
     compiled = variational.compiled
     starts, changes = changes_by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}
-    start, slopes = compiled.initial(starts, changes), start_slopes(compiled, variational.varied, changes, starts)
+    begin = options["t_start"]
+    start = compiled.starting_point(starts, changes, begin)
+    slopes = start_slopes(compiled, variational.varied, changes, starts, begin)
+    if not compiled.system.starts:
+        slopes = variational.with_conversions(starts, slopes, begin, start)
     result = compiled.simulate(t_end, parameters=changes, initial=starts, **settings)
-    longest = options["max_step"] or (t_end - options["t_start"]) / 100.0
-    S, doubts = _SensitivityIntegration(variational, result, float(options["rtol"]), float(longest)).run(*start, slopes)
+    longest = options["max_step"] or (t_end - begin) / 100.0
+    S, doubts = _SensitivityIntegration(variational, result, float(options["rtol"]), float(longest)).run(*start[:2], slopes)
     varied: FreeParameters = variational.varied
     return RunSensitivities(result, varied.labels, varied.units, varied.values(result.p, start[0]), S, doubts, variational)
 

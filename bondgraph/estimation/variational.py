@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.compile.changes import converted_states, dependent_among
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.kernels import kernels_of
 from bondgraph.compile.state_names import pick_outputs
@@ -135,6 +136,36 @@ class Variational:
         """
         labels, values = pick_outputs(self._traced, names)
         return labels, self._kernel(f"outputs {labels}", values, self._directions, self.k, (SLOPES,))
+
+    def with_conversions(
+        self, starts: Mapping[str, Any], slopes: np.ndarray, t: float, start: Sequence[np.ndarray]
+    ) -> np.ndarray:
+        """Return the derivatives S (n, k) of a start (x, m, p) at the time t (s), from `slopes` for which efforts and flows among
+        the user's `starts` determine no states. A state that is varied itself does not follow from an effort or flow."""
+        compiled, S = self.compiled, slopes.copy()
+        _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, starts)
+        states = converted_states(compiled.model, compiled.system, independent)
+        if not states:
+            return S
+        x, m, p = start
+        x = Bound(compiled.program, p, t).consistent(0.0, x, m)[0]
+        labels, prepared = self.outputs(list(states))
+        parameters = prepared.parameters(p[: len(p) - int(compiled.prepare.n_out)])
+
+        def along(S: np.ndarray) -> np.ndarray:
+            return prepared.kernel(t, np.concatenate([x, S.T.ravel()]), parameters, m)[len(labels) :].reshape(self.k, -1)
+
+        places = [np.ravel(compiled.system.places[state]) for state in states.values()]
+        rows, fixed = np.concatenate(places), along(slopes)
+        jacobian = np.empty((len(labels), len(rows)))
+        for column, row in enumerate(rows):
+            unit = slopes.copy()
+            unit[row, 0] += 1.0
+            jacobian[:, column] = along(unit)[0] - fixed[0]
+        for j, varied in enumerate(self.varied.states):
+            free = np.concatenate([np.full(len(place), varied not in place) for place in places])
+            S[rows[free], j] = np.linalg.lstsq(jacobian[np.ix_(free, free)], -fixed[j, free], rcond=None)[0]
+        return S
 
     # -- events, ticks and time events
 

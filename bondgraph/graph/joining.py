@@ -15,7 +15,7 @@ from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import COEFFICIENTS, GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Parameter, Resistor, SignalBlock, Source
+from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Parameter, Resistor, SignalBlock, Source, Storage
 from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, End
 
@@ -247,7 +247,8 @@ def _clash(
         if THERMAL in (first[0], second[0]):
             cures = ('domain="thermal" for both, or domain="heat" for both: an entropy flow cannot be connected to a heat flow',)
     if attribute == "domain":
-        cures = (*(f'I("{path}", inertia=...) without a domain' for _, path in (first, second) if _implying(flat[path])), *cures)
+        storages = [path.rpartition(".")[2] for _, path in (first, second) if _implying(flat[path])]
+        cures = (*(f'I("{name}", inertia=...) without a domain' for name in storages), *cures)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):
@@ -257,7 +258,8 @@ def _clash(
 
 def _implying(element: Element) -> str | None:
     """Return the coefficient, such as mass, from which the domain of an element follows."""
-    return next((word for word in element.parameters if word in COEFFICIENTS and len(COEFFICIENTS[word].domains) == 1), None)
+    word = next(iter(element.parameters)) if isinstance(element.law, Storage) and element.law.linear else ""
+    return word if word in COEFFICIENTS and COEFFICIENTS[word].domains == (element.domain,) else None
 
 
 def _is_of_screws(element: Element) -> bool:

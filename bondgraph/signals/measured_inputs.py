@@ -124,7 +124,9 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         along = _header_of(name, headers, over, "over", value)
         column = _header_of(name, headers, value, "value", along)
         points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
-        return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
+        kind = getattr(getattr(source[keys[along]], "dtype", None), "kind", "")
+        unit = "s" if kind in ("m", "M") else _split(along)[1]  # dates and durations are in s, as in a file
+        return _checked(name, _Columns(points, values, along, column, unit, _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
         for argument, requested, column in (("value", value, header), ("over", over, "index")):

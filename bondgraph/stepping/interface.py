@@ -455,8 +455,7 @@ class Stepper:
     def _workspace(
         self, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
     ) -> tuple[StepWorkspace, np.ndarray]:
-        compiled = self.steps.compiled
-        (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
+        x, m, p = self.steps.compiled.starting_point(initial, parameters)
         for slot, state in self.steps.forced.items():
             m[slot] = state
         return StepWorkspace(self.steps, self.settings, p, x, m), p

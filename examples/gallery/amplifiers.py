@@ -45,28 +45,28 @@ def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float =
     return plus, minus, out
 
 
-def add_inverter(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
+def add_inverter(graph: Graph, *inlets: Sequence[Any], feedback: Sequence[Sequence[Element]], name: str = "op") -> Element:
     """Add an amplifier with a grounded non-inverting input, inlets (node, parts ...) to the inverting input, and feedback
     branches from the output; return the output."""
     plus, minus, out = amplifier(graph, name)
     graph.connect(Se(f"ground of {name}", 0.0), plus)
     for inlet in inlets:
         graph.between(inlet[0], minus, *inlet[1:])
-    for branch in back:
+    for branch in feedback:
         graph.between(out, minus, *branch)
     return out
 
 
-def inverting_circuit(title: str, *inlet: Element, back: Sequence[Element]) -> Graph:
+def inverting_circuit(title: str, *inlet: Element, feedback: Sequence[Element]) -> Graph:
     """Return the graph of one inverting amplifier."""
-    add_inverter(graph := Graph(title), (None, *inlet), back=[[element] for element in back])
+    add_inverter(graph := Graph(title), (None, *inlet), feedback=[[element] for element in feedback])
     return graph
 
 
 @MODELS.model(MSL + "InvertingAmplifier", statements=9, t_end=1.0, signals=signals_of("gain"), tolerance=1e-6)
 def inverting_amplifier() -> Graph:
     """Amplifier of gain -2."""
-    return inverting_circuit("inverting amplifier", trapezoid(), R("r1", 1e3), back=[R("r2", 2e3)])
+    return inverting_circuit("inverting amplifier", trapezoid(), R("r1", 1e3), feedback=[R("r2", 2e3)])
 
 
 @MODELS.model(MSL + "NonInvertingAmplifier", statements=9, t_end=1.0, signals=signals_of("buffer"), tolerance=1e-6)
@@ -87,7 +87,7 @@ def voltage_follower() -> Graph:
 def adder() -> Graph:
     """Summing amplifier for a sine and a constant."""
     inlets = (None, sine("in 1", 5.0, 10.0), R("r1", 1e3)), (None, Se("in 2", 5.0), R("r2", 1e3))
-    add_inverter(graph := Graph("adder"), *inlets, back=[[R("r", 1e3)]])
+    add_inverter(graph := Graph("adder"), *inlets, feedback=[[R("r", 1e3)]])
     return graph
 
 
@@ -124,25 +124,25 @@ def differential_amplifier() -> Graph:
 @MODELS.model(MSL + "Integrator", statements=9, t_end=1.0, signals=signals_of("integrator"), tolerance=1e-6)
 def integrator() -> Graph:
     """Integrating amplifier with a gain of 2 at 10 Hz."""
-    return inverting_circuit("integrator", trapezoid(), R("r", 1e3), back=[C("c", capacitance=1 / (40e3 * pi))])
+    return inverting_circuit("integrator", trapezoid(), R("r", 1e3), feedback=[C("c", capacitance=1 / (40e3 * pi))])
 
 
 @MODELS.model(MSL + "Differentiator", statements=9, t_end=1.0, signals=signals_of("der_"), tolerance=1e-6)
 def differentiator() -> Graph:
     """Differentiating amplifier with a gain of 2 at 10 Hz."""
-    return inverting_circuit("differentiator", trapezoid(), C("c", capacitance=1 / (10e3 * pi)), back=[R("r", 1e3)])
+    return inverting_circuit("differentiator", trapezoid(), C("c", capacitance=1 / (10e3 * pi)), feedback=[R("r", 1e3)])
 
 
 @MODELS.model(MSL + "LowPass", statements=9, t_end=1.0, signals=signals_of("firstOrder"), tolerance=1e-6)
 def low_pass() -> Graph:
     """First-order low-pass filter at 1 Hz."""
-    return inverting_circuit("low-pass", trapezoid(0.0), R("r1", 1e3), back=[R("r2", 1e3), C("c", capacitance=1 / (2e3 * pi))])
+    return inverting_circuit("low-pass", trapezoid(0.0), R("r1", 1e3), feedback=[R("r2", 1e3), C("c", capacitance=1 / 2e3 / pi)])
 
 
 @MODELS.model(MSL + "HighPass", statements=9, t_end=1.0, signals=signals_of("derivative"), tolerance=1e-6)
 def high_pass() -> Graph:
     """First-order high-pass filter at 1 Hz."""
-    return inverting_circuit("high-pass", trapezoid(0.0), C("c", capacitance=1 / (2e3 * pi)), R("r1", 1e3), back=[R("r2", 1e3)])
+    return inverting_circuit("high-pass", trapezoid(0.0), C("c", capacitance=1 / 2e3 / pi), R("r1", 1e3), feedback=[R("r2", 1e3)])
 
 
 @MODELS.model(MSL + "Comparator", statements=14, t_end=1.0, signals={"opAmp.out.v": "out of op.effort"}, tolerance=1e-6)
@@ -155,14 +155,14 @@ def comparator() -> Graph:
 
 @MODELS.model(MSL + "InvertingSchmittTrigger", statements=14, t_end=1.0, signals=OUT, tolerance=1e-6)
 def inverting_trigger() -> Graph:
-    """Inverting Schmitt trigger with a hysteresis of 1 V."""
+    """Inverting Schmitt trigger with thresholds of -1 V and 1 V."""
     plus, minus, out = amplifier(graph := Graph("inverting trigger"))
     return graph.connect(trapezoid(), minus).between(out, plus, R("r2", 14e3)).between(plus, None, R("r1", 1e3))
 
 
 @MODELS.model(MSL + "SchmittTrigger", statements=14, t_end=1.0, signals=OUT, tolerance=1e-6)
 def schmitt_trigger() -> Graph:
-    """Schmitt trigger with a hysteresis of 1 V."""
+    """Schmitt trigger with thresholds of -1 V and 1 V."""
     plus, minus, out = amplifier(graph := Graph("Schmitt trigger"))
     graph.between(None, plus, trapezoid(), R("r1", 1e3)).between(out, plus, R("r2", 15e3))
     return graph.connect(Se("ground", 0.0), minus)
@@ -183,7 +183,7 @@ SHAPES = {"c.v": "c.effort", "opAmp1.out.v": "out of trigger.effort", "opAmp2.ou
 def signal_generator() -> Graph:
     """Generator of square and triangle waves: a trigger, and an integrator of the trigger's output."""
     plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger")
-    triangle = add_inverter(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
+    triangle = add_inverter(graph, (out, R("r", 1e3)), feedback=[[C("c", capacitance=37.5e-6)]], name="integrator")
     graph.between(out, plus, R("r2", 1.5e3)).between(plus, triangle, R("r1", 1e3))
     return graph.connect(Se("ground", 0.0), minus)
 
@@ -216,9 +216,9 @@ def control_circuit() -> Graph:
     set_point, load = (Se(f"{name} source", lambda u: u, signals=f"{name}.y") for name in ("set point", "load"))
     error = add_subtracter(graph, (measured,), (None, set_point), "error")
     feedback = R("r of PI", 500.0), C("c of PI", capacitance=2e-5)
-    control = add_inverter(graph, (error, R("r", 1e3)), back=[feedback], name="PI")
+    control = add_inverter(graph, (error, R("r", 1e3)), feedback=[feedback], name="PI")
     first = lag(graph, "first", control)
-    total = add_inverter(graph, (first, R("a", 1e3)), (None, load, R("b", 1e3)), back=[[R("c", 1e3)]], name="sum")
+    total = add_inverter(graph, (first, R("a", 1e3)), (None, load, R("b", 1e3)), feedback=[[R("c", 1e3)]], name="sum")
     graph.connect(lag(graph, "second", total), measured)
     for block in (
         signals.step("set point", 0.1, after=10.0),
@@ -235,5 +235,5 @@ def control_circuit() -> Graph:
 
 def lag(graph: Graph, name: str, start: Element) -> Element:
     """Add an inverting low-pass filter of 10 ms; return its output."""
-    back = [[R(f"r2 of {name}", 1e3)], [C(f"c of {name}", capacitance=1e-5)]]
-    return add_inverter(graph, (start, R(f"r1 of {name}", 1e3)), back=back, name=name)
+    feedback = [[R(f"r2 of {name}", 1e3)], [C(f"c of {name}", capacitance=1e-5)]]
+    return add_inverter(graph, (start, R(f"r1 of {name}", 1e3)), feedback=feedback, name=name)

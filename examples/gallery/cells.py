@@ -59,7 +59,7 @@ P8 + 2 H <-> P9 : 11612934.8748; P9 <-> P10 + H : 11612934.8748; P10 <-> P1 + Pi
 
 @MODELS.model("Tran et al. 2009, Pan et al. 2018, calcium pump", statements=24, t_end=200.0, signals=STATES, tolerance=1e-7)
 def calcium_pump() -> Graph:
-    """Calcium pump of the heart (SERCA), whose store fills up at the start; constants of species and reactions in fmol, 310 K."""
+    """Calcium pump of the heart (SERCA) at 310 K, whose store fills up at the start; amounts in fmol, times in s."""
     K, amounts = ({name: each[k] for name, each in PUMP.items()} for k in range(2))
     fixed = {name: amounts.pop(name) for name in PUMP if name not in STATES}
     return network("SERCA", CYCLE, amounts, chemostats=fixed, constants=K, T=310.0)

@@ -23,7 +23,7 @@ def bridge(
     upper: Sequence[Graph],
     lower: Sequence[Graph],
 ) -> Graph:
-    """Put a valve between each line and the positive rail, and between the negative rail and each line."""
+    """Add a valve from each line to the positive rail `plus`, and one from the negative rail `minus` to each line."""
     for line, up, down in zip(lines, upper, lower, strict=True):
         graph.between(line, plus, up).between(minus, line, down)
     return graph

@@ -25,18 +25,17 @@ def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> R
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Return the largest deviation of each signal at the published times, as a fraction of its largest value, or of its present
-    value if `entry.least` is less than one."""
+    """Return the largest deviation of each signal at the published times, as a fraction of its largest value; with `entry.least`
+    below one, as a fraction of the value at the same time, or of `least` times the largest value if that is more."""
     at = np.searchsorted(result.t, course["t"])
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
     signs = {original: -1.0 if path.startswith("-") else 1.0 for original, path in entry.signals.items()}
     return {
-        original: float(np.abs((signs[original] * values[original] - wanted) / _sizes(wanted, entry.least)).max())
-        for original, wanted in course.items()
+        original: float(np.abs((signs[original] * values[original] - expected) / _sizes(expected, entry.least)).max())
+        for original, expected in course.items()
         if original in entry.signals
     }
 
 
-def _sizes(wanted: np.ndarray, least: float) -> np.ndarray:
-    """Return the size to which each deviation is relative, (times,)."""
-    return np.asarray(np.maximum(np.abs(wanted), least * np.abs(wanted).max()))
+def _sizes(expected: np.ndarray, least: float) -> np.ndarray:
+    return np.asarray(np.maximum(np.abs(expected), least * np.abs(expected).max()))

@@ -35,7 +35,7 @@ def ramp_source(name: str) -> Element:
 
 
 def step() -> Element:
-    """Return a torque of 63.66 N m that begins at 1.5 s."""
+    """Return a load torque of 63.66 N m times the signal `step.y`."""
     return R("load", effort=lambda w, u: 63.66 * u, signals=["step.y"])
 
 

@@ -25,7 +25,7 @@ class Entry:
     t_end : end time of the run, s.
     signals : signal of our model for each signal of the original, with a minus sign in front if its sign is opposite.
     tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.
-    least : fraction of a signal's largest value, above which deviations are relative to the signal's present value.
+    least : fraction of a signal's largest value above which deviations are relative to the value at the same time.
     make : function that returns the graph.
     settings : settings of the run other than samples; empty for the defaults.
     """

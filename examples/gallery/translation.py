@@ -29,7 +29,7 @@ BRAKE = {"mass1.v": "mass1.flow", "mass2.v": "mass2.flow"}
 
 @MODELS.model(MSL + "Brake", statements=11, t_end=2.0, signals=BRAKE, tolerance=1e-5)
 def brake() -> Graph:
-    """Two masses that a brake stops."""
+    """Two masses, each stopped by a brake."""
     graph = Graph("brake")
     graph.add(signals.step("press", start=0.1, after=2.0))
     for k in (1, 2):

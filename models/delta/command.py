@@ -78,10 +78,6 @@ MAP_FLAGS = {"--points": "points", "--branch": "branch"}
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, with axes x1, x2, x3.
-
-    Raises `ModelError` E466 for an invalid grid.
-    """
     grid = record_of(Grid, options, MAP_FLAGS)
     points, branch, p = grid.points, grid.branch, robot.parameters
     reach, depth = abs(p.L0 - p.L3) + p.L1 + p.L2, p.L1 + p.L2
@@ -148,8 +144,8 @@ FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force":
 
 def _touch_arguments(group: Any) -> None:
     add_fields(group, TouchPlan, FLAGS)
-    group.add_argument("--keep-kp", action="store_true", help="keep the gain constant: the brick slips")
-    group.add_argument("--ball", action="store_true", help="make the contact as stiff as a hard ball: the finger bounces")
+    group.add_argument("--keep-kp", action="store_true", help="keep the gain constant, so that the brick slips")
+    group.add_argument("--ball", action="store_true", help="make the contact as stiff as a hard ball, so that the finger bounces")
     group.add_argument("--until", type=float, default=20.0, help="end of the soft touch, s (default %(default)g)")
 
 
@@ -301,7 +297,9 @@ def _run_arguments(group: Any) -> None:
         metavar=("Y1", "Y2", "Y3"),
         help="initial motor angles, or angles of the linear system, rad (default pi/4)",
     )
-    start.add_argument("--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool position instead, m; x3 points down")
+    start.add_argument(
+        "--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool position, instead of --y, m; x3 points down"
+    )
     group.add_argument("--rates", nargs=3, type=float, metavar=("V1", "V2", "V3"), help="motor velocities, rad/s")
     torque = group.add_mutually_exclusive_group()
     torque.add_argument("--torque", nargs=3, type=float, metavar=("U1", "U2", "U3"), help="motor torques, N m (default 0)")

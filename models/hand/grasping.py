@@ -101,8 +101,12 @@ def squeeze_forces(
     """Return internal forces (n, 3) inside all friction cones, with normal parts that sum to n, or None if there are none.
 
     A linear program maximises the distance from the faces of inscribed pyramids. If it has a solution and G has rank six,
-    the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3).
+    the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3). The moments of the model "soft" have no limit.
+
+    Raises `ModelError` E150 for another model than "point" or "soft".
     """
+    if model not in CONTACT_MODELS[1:]:
+        raise refused("model", model, '"point" or "soft"', 'model="point"', "squeeze_forces")
     from scipy.optimize import linprog
 
     points, normals = np.asarray(points, dtype=float), np.asarray(normals, dtype=float)
@@ -363,7 +367,6 @@ def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
 
 
 def virtual_points_in_object(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the virtual points in coordinates of the virtual object (fingers, 3), m."""
     R = np.asarray(rotation(np.array(parameters.object_quaternion)), dtype=float)
     return (posture.virtual_points - np.array(parameters.object_position)) @ R
 

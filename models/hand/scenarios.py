@@ -294,7 +294,7 @@ SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name,
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
     """Return the example scenario with this name, or read a scenario from a JSON file.
 
-    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory values.
+    Raises `ModelError` E401-E408 for an invalid file, E480, E481, E483 for contradictory values.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]

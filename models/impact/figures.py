@@ -76,8 +76,8 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot restitution versus speed: exact, from (17), and for the laws that are independent of speed (WA22, Figs. 3(d) and
-    4(d))."""
+    """Plot restitution versus speed: exact, for small and large (17) speeds, and of the two laws for which it is constant (WA22,
+    Figs. 3(d) and 4(d))."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit
@@ -122,7 +122,7 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot kinetic, stored and dissipated energy over time, stacked: their sum is the energy before the impact (WA22, Fig. 6)."""
+    """Plot kinetic, stored and dissipated energy over time, stacked (WA22, Fig. 6)."""
     names = ("kinetic", "stored", "dissipated")
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title="Energy during the impact") as figure:
         for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
@@ -156,7 +156,7 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses in random configurations against each other, and sorted: the order stated in the paper fails in some."""
+    """Plot masses in random configurations against each other, coloured by whether the paper's order holds, and sorted."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -227,7 +227,7 @@ LINK_COLOURS = (AMBER[0], BLUE[0])
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
     """Return the scene of an impact from shortly before first contact until after release: arm, wall, and force on the wall.
 
-    Without meshes the arm is drawn as rods. The default title gives the arm's name and the restitution.
+    Without meshes the arm is drawn as rods.
     """
     where, result = striker.striking_point, strike.result
     rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)

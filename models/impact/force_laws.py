@@ -220,17 +220,12 @@ def check_w0(w0: float) -> None:
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
-    place = caller_place()
+    units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "speed": "m/s", "impulse": "N s", "duration": "s"}
+    wrong = {name: value for name, value in numbers.items() if not (np.isfinite(real(value)) and real(value) > 0.0)}
+    cures = {name: (f"a positive number in {units[name]}" if name in units else "a positive number",) for name in wrong}
+    place = (caller_place(),)
     raise_if_any(
-        about,
-        [
-            Problem(
-                "E540", f"{name} of an impact is {value!r}", (), (place,), (f"a positive number {units.get(name, '')}".rstrip(),)
-            )
-            for name, value in numbers.items()
-            if not (np.isfinite(real(value)) and real(value) > 0.0)
-        ],
+        about, [Problem("E540", f"{name} of an impact is {value!r}", (), place, cures[name]) for name, value in wrong.items()]
     )
 
 
@@ -364,17 +359,17 @@ class SpringImpact:
         cosine[-1] = 0.0
         initial = 0.5 * self.m * self.v0**2
         longest = self.largest_compression
-        back = self.e**2
-        kinetic = initial * np.concatenate([cosine**2, back * sine**2])
-        stored = initial * np.concatenate([sine**2, back * cosine**2])
+        remaining = self.e**2
+        kinetic = initial * np.concatenate([cosine**2, remaining * sine**2])
+        stored = initial * np.concatenate([sine**2, remaining * cosine**2])
         return ForceHistory(
             unit * np.concatenate([half, 0.5 * np.pi + self.e * half]),
-            longest * np.concatenate([sine, 1.0 - back * (1.0 - cosine)]),
+            longest * np.concatenate([sine, 1.0 - remaining * (1.0 - cosine)]),
             self.v0 * np.concatenate([cosine, -self.e * sine]),
             self.peak_force * np.concatenate([sine, cosine]),
             kinetic,
             stored,
-            np.concatenate([np.zeros(len(half)), np.full(len(half), (1.0 - back) * initial)]),
+            np.concatenate([np.zeros(len(half)), np.full(len(half), (1.0 - remaining) * initial)]),
         )
 
 
@@ -470,7 +465,7 @@ def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dic
     Parameters
     ----------
     v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
-    e : coefficient of restitution, between 0 and 1.
+    e : coefficient of restitution, between 0 and 1, exclusive.
 
     Raises `ModelError` E540 for invalid values.
     """

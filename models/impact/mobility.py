@@ -59,12 +59,10 @@ class StrikingPoint:
 
     @cached_property
     def mass_matrix(self) -> np.ndarray:
-        """Mass matrix (n, n), kg m^2, kg m or kg."""
         return np.asarray(mass_matrix(self.chain, self.q), dtype=float)
 
     @cached_property
     def mobility(self) -> np.ndarray:
-        """Mobility J M^-1 J^T (6, 6) of the free joints."""
         J = self.jacobian
         return np.asarray(J @ np.linalg.solve(self.mass_matrix, J.T), dtype=float)
 
@@ -199,11 +197,12 @@ def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
-    """Return the inverse inertia matrix W for a kind of effective mass; raise E542 if the point cannot move along n."""
+    """Return the inverse inertia matrix W (3, 3) of a kind; raise E542 if the point cannot move along n."""
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
-        raise refusal("E542", title, 'another normal or configuration, or kind="composite"', about=where.chain.name)
+        cure = 'another normal or configuration; for an effective mass, kind="composite"'
+        raise refusal("E542", title, cure, about=where.chain.name)
     return W
 
 
@@ -234,7 +233,7 @@ def _momentum(where: StrikingPoint) -> np.ndarray:
 
 
 def _projection(where: StrikingPoint) -> np.ndarray:
-    """Return W of (3) by the Schur complement: a moment keeps the link from rotating."""
+    # (3) by the Schur complement: a moment keeps the link from rotating.
     A = where.mobility
     size = np.sqrt(np.abs(np.diag(A)))
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])

@@ -121,7 +121,7 @@ def striker_from_urdf(
 
 
 STRIKING_TIP = "tip that strikes"
-TIP_RADIUS = 30.0
+TIP_RADIUS_RATIO = 30.0
 """Ratio of the radius of the tip to the largest compression."""
 
 
@@ -171,15 +171,15 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
     ----------
     law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`, of which the mass is not used.
 
-    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law, or if the arm does
-    not leave the wall.
+    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for a law without a contact, such as a
+    `SpringImpact` with e = 0, or if the arm does not leave the wall.
     """
     component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
     need_mobile(where, n, "projection")
     velocity = where.approach(n, law.v0)
     single = replace(law, m=mass_at(where, striker.normal, "momentum"))
-    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS * single.largest_compression
+    ahead, radius = 0.02 * single.duration * single.v0, TIP_RADIUS_RATIO * single.largest_compression
     home = np.array(where.chain.links[where.link].home)
     home[:3, 3] += home[:3, :3] @ (where.point + radius * n)
     carrier = where.chain.links[where.link].name

@@ -109,7 +109,7 @@ def graph_effective_mass(
     restitution : coefficient of restitution, 0 to 1.
 
     Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as for `effective_mass`, E543 for a kind without a
-    graph.
+    graph; E151 for another restitution.
     """
     return measure_impulse(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
 
@@ -122,8 +122,8 @@ def measure_impulse(
     run = simulate(variant.graph, 1e-6, samples=1e-6)
     strikes = run.events[0]
     (p0, p1), (v0, v1) = (run.at_event(strikes, name) for name in (variant.momentum, "at the wall.flow"))
-    along = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
-    impulse, jump = variant.directions.T @ along, np.atleast_1d(v1 - v0)
+    multipliers = np.linalg.lstsq(variant.rows.T, p1 - p0, rcond=None)[0]
+    impulse, jump = variant.directions.T @ multipliers, np.atleast_1d(v1 - v0)
     n = direction(where.chain, normal)
     lost = float(np.sum(strikes.energies_before) - np.sum(strikes.energies_after))
     change = n @ jump[3:] if len(jump) == 6 else jump[0]
@@ -135,7 +135,7 @@ def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: floa
 
     Raises the errors of `graph_effective_mass`.
     """
-    check_positive("an impact", v0=speed)
+    check_positive("an impact", speed=speed)
     n, assumption = direction(where.chain, normal), kind_of(kind, where.chain)
     need_mobile(where, n, kind)
     build = GRAPH_BUILDERS.get(kind)
@@ -401,7 +401,7 @@ def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None
     measured : by default the impact of WA22, Fig. 1.
     striker : by default `default_striker()`.
 
-    Raises `ModelError` E540 to E542 for invalid arguments.
+    Raises `ModelError` E540 to E542 for invalid arguments, E544 if the arm does not leave the wall.
     """
     impact, arm = measured or MeasuredImpact(), striker or default_striker()
     where = arm.striking_point

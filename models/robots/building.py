@@ -98,7 +98,7 @@ def robot_of(robot: RobotFile, selection: Selection) -> Robot:
     problems = [*robot.problems, *tree_links.problems, *mesh_problems]
     raise_if_any(robot.file.name, problems or _immobile_problems(selected, tree_links))
     ignored = (*_omitted_links(selected), *tree_links.ignored, *_ignored_shapes(robot, meshes), *robot.ignored)
-    ignored = (*robot.slips, *_immobile_note(tree_links), *ignored)
+    ignored = (*robot.harmless, *_immobile_note(tree_links), *ignored)
     mechanism = FixedTree if not tree_links.joints else Chain if selected.serial else Tree
     visuals = visuals_by_link(robot.file, entries, packages) if meshes else {}
     links = tuple(replace(link, visual=visuals.get(link.name)) for link in tree_links.links)
@@ -123,13 +123,11 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
         return ()
     first = next(iter(changed))
     why = f'paths in a graph use them; "{first}" becomes "{plain_name(first)}"'
-    return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
+    return (Ignored("dots, colons, apostrophes, arrows and leading minuses in names", why, tuple(changed.values())),)
 
 
 @dataclass(frozen=True, eq=False)
 class TreeLinks:
-    """Links and moving joints in the order of the tree, with the fields of the file that were ignored, and problems."""
-
     links: tuple[Link, ...] = ()
     joints: tuple[RobotJoint, ...] = ()
     ignored: tuple[Ignored, ...] = ()
@@ -212,7 +210,6 @@ def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> Bod
 
 
 def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignored]:
-    """Return a note on bodies that neither have nor carry mass: the motion under a force on them is undefined."""
     bodies = [body for body in bodies if not getattr(selected.skeleton.parent_joint.get(body), "armature", 0.0)]
     if not bodies:
         return []

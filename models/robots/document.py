@@ -20,7 +20,7 @@ MAX_BYTES = 16 * 2**20
 MAX_ELEMENTS = 30_000
 """Maximum number of elements in a file; the largest public robots have about 4000."""
 
-MAX_SLIPS = 50
+MAX_HARMLESS_ERRORS = 50
 """Maximum number of harmless errors in a file that is accepted; the parser reports only its first hundred messages."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
@@ -57,11 +57,11 @@ def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tu
     file = Path(path)
     text = _read_bytes(file, format)
     refuse_document_types(file, text)
-    root, slips = _parse(file, text)
+    root, harmless = _parse(file, text)
     count = sum(1 for _ in root.iter())
     if count > MAX_ELEMENTS:
         raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have about 4000")
-    ignored = (*_harmless_slips(slips), *_drop_namespace(root))
+    ignored = (*_harmless_errors(harmless), *_drop_namespace(root))
     raise_if_any(file.name, _format_problems(file, root, format))
     return root, ignored
 
@@ -114,10 +114,10 @@ def refuse_document_types(file: Path, text: bytes) -> None:
             raise refusal("E521", title, cure, about=file.name, why=why, places=(place(file, line),))
 
         def start(self, tag: str, attributes: Any) -> None:
-            """Do nothing."""
+            pass
 
         def close(self) -> None:
-            """Do nothing."""
+            pass
 
     parser = _parser(etree, Listener())
     etree.fromstring(text, parser)
@@ -134,7 +134,7 @@ def _parse(file: Path, text: bytes) -> tuple[Any, Sequence[Any]]:
 
 
 def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
-    errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_SLIPS:]
+    errors = [message for message in messages if not _is_harmless(text, message)] or list(messages)[MAX_HARMLESS_ERRORS:]
     if errors:
         reason = str(errors[0].message).partition(", line ")[0]
         title, places = f'"{file.name}" is not XML: {reason}', (place(file, errors[0].line),)
@@ -150,10 +150,10 @@ def _is_harmless(text: bytes, message: Any) -> bool:
     return not any(word in tail for word in (b"<link", b"<joint", b"<body", b"<model"))
 
 
-def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
+def _harmless_errors(harmless: Sequence[Any]) -> list[Ignored]:
     lines: dict[str, list[int]] = {}
-    for slip in slips:
-        lines.setdefault(slip.type_name, []).append(slip.line)
+    for error in harmless:
+        lines.setdefault(error.type_name, []).append(error.line)
     return [Ignored(*HARMLESS[kind], tuple(places)) for kind, places in lines.items()]
 
 
@@ -185,7 +185,7 @@ def _cure(reason: str) -> str:
     if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
-        return "links and joints before the line </robot>; whatever follows it is not read"
+        return "links and joints before the end of the outermost element; whatever follows it is not read"
     return "correct that line; an XML editor shows unclosed elements"
 
 

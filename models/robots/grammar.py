@@ -1,7 +1,4 @@
-"""Grammars of robot files: an XML tree is validated against a table of elements and attributes. The table of URDF is here.
-
-The result is a clean tree, its problems, and a list of all ignored elements and attributes.
-"""
+"""Validation of robot files against a grammar, a table of elements and attributes; the grammar of URDF."""
 
 from __future__ import annotations
 
@@ -46,8 +43,6 @@ def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.in
 
 @dataclass(frozen=True)
 class AttributeRule:
-    """Rule of an attribute: a predicate of its text, the description of valid text, and whether the attribute is required."""
-
     accepts: Predicate
     description: str
     is_required: bool = False
@@ -85,7 +80,7 @@ class Refusal:
     cure: str = ""
     may_be_omitted: bool = True
 
-    def says_nothing(self, text: str) -> bool:
+    def is_neutral(self, text: str) -> bool:
         zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
         return zero or (bool(text) and text in self.neutral)
 
@@ -105,7 +100,6 @@ class ElementRule:
     text: AttributeRule | None = None
     """Rule for the element's text, or None if the text is ignored."""
     ignored: Mapping[str, str] = field(default_factory=dict)
-    """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
     """Elements and attributes that are refused, because the robot would differ without them."""
 
@@ -118,15 +112,15 @@ SHAPES = {
     "mesh": ElementRule({"filename": NAME.required, "scale": SCALE}),
 }
 MATERIAL = {"color": ElementRule({"rgba": FOUR})}
-SKIN = {"origin": ORIGIN, "geometry": ElementRule({}, SHAPES, least=1, choice=True)}
+SHAPE_PARTS = {"origin": ORIGIN, "geometry": ElementRule({}, SHAPES, least=1, choice=True)}
 INERTIA = {f"i{entry}": FACTOR.required if entry[0] == entry[1] else FACTOR for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
 INERTIAL = {"origin": ORIGIN, "mass": ElementRule({"value": MASS.required}, least=1), "inertia": ElementRule(INERTIA, least=1)}
 LINK = {
     "inertial": ElementRule({}, INERTIAL),
     "visual": ElementRule(
-        {"name": TEXT}, {**SKIN, "material": ElementRule({"name": TEXT}, MATERIAL, first_counts=True)}, most=math.inf
+        {"name": TEXT}, {**SHAPE_PARTS, "material": ElementRule({"name": TEXT}, MATERIAL, first_counts=True)}, most=math.inf
     ),
-    "collision": ElementRule({"name": TEXT}, SKIN, most=math.inf),
+    "collision": ElementRule({"name": TEXT}, SHAPE_PARTS, most=math.inf),
 }
 JOINT = {
     "parent": ElementRule({"link": NAME.required}, least=1),
@@ -169,8 +163,7 @@ UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format: its outermost element, elements that are listed if they are not read, and reasons for ignoring
-    elements."""
+    """Grammar of a format: its outermost element with its rule, and reasons for ignoring elements and attributes."""
 
     tag: str
     rule: ElementRule
@@ -186,7 +179,7 @@ URDF_GRAMMAR = Grammar("robot", ROBOT, REASONS, UNKNOWN)
 
 @dataclass(frozen=True, eq=False)
 class CheckedTree:
-    """Tree with only valid, known elements, and the problems and ignored elements."""
+    """Tree of the valid, known elements of a file, with problems and ignored elements."""
 
     root: Any
     problems: tuple[Problem, ...]
@@ -315,7 +308,7 @@ class _Checker:
             names = [*rule.attributes, *rule.elements, *rule.ignored, *rule.refused]
             close = ", ".join(similar_names(name, names, most=3) or names[:8])
             self._problem(element, f"{label} is unknown to this reader", f"one of: {close}")
-        elif refusal.says_nothing(value):
+        elif refusal.is_neutral(value):
             pass
         elif name in self.omit:
             self._ignore(what, element, f"omitted as requested: {refusal.why}")

@@ -87,8 +87,8 @@ def read_mjcf(
     selection = Selection(file, base, tip, floating, meshes, None, limits)
     skipped = omitted(file, omit, REFUSABLE)
     require_package("a robot from MJCF", "lxml")
-    root, slips = read_document(file, MJCF)
-    slips = (*slips, *insert_included_files(file, root))
+    root, harmless = read_document(file, MJCF)
+    harmless = (*harmless, *insert_included_files(file, root))
     checked = check(file, root, MJCF_GRAMMAR, omit=skipped)
     raise_if_any(file.name, checked.problems)
     model = _Model(file, checked.root, skipped)
@@ -100,10 +100,8 @@ def read_mjcf(
     model.finish()
     ignored = (*renamed_note(model.lines), *merged(model.notes), *checked.ignored)
     name, links, joints = checked.root.get("model", ""), tuple(model.links), tuple(model.joints.values())
-    problems = tuple(model.problems)
-    return robot_of(
-        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), selection
-    )
+    fields: dict[str, Any] = {"drives": model.drives, "problems": tuple(model.problems), "ignored": ignored, "harmless": harmless}
+    return robot_of(RobotFile(file, name, links, joints, **fields), selection)
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:

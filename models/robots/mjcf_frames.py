@@ -157,8 +157,8 @@ def insert_included_files(file: Path, root: Any) -> list[Ignored]:
             where = (place_of(file, element),)
             raise ModelError(file.name, [Problem("E297", f'"{name}" cannot be included', (why,), where, (cure,))])
         seen.add(path)
-        part, slips = read_document(path, MJCF)
-        ignored += slips
+        part, harmless = read_document(path, MJCF)
+        ignored += harmless
         for each in part.iter():
             if FILE not in each.attrib:
                 each.set(FILE, str(path))

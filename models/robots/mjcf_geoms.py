@@ -1,4 +1,4 @@
-"""Shapes of MJCF: their poses, pictures, and the inertia that they give to a body without <inertial>.
+"""Shapes of MJCF: their poses, pictures, and the inertia that they give to their body.
 
 Source: the modelling chapter of MuJoCo's documentation, sections body/geom and compiler.
 """
@@ -32,7 +32,6 @@ VISIBLE_GROUPS = 2
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
 
 Solid = tuple[float, Callable[[float], list[float]]]
-"""Volume, m^3, and a function that returns the moments of inertia about the centre for a mass."""
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
@@ -93,8 +92,6 @@ def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
 
 @dataclass(frozen=True, eq=False)
 class Geoms:
-    """Reader of the elements <geom> of a file."""
-
     file: Path
     settings: CompilerSettings
     meshes: Mapping[str, Mapping[str, str]]
@@ -147,11 +144,11 @@ class Geoms:
                 "E296", element, f'the mesh "{name}" is not among the assets', f"one of: {', '.join(self.meshes)}"
             )
         if "file" not in self.meshes[name]:
-            raise self._refused("E298", element, f'the mesh "{name}" has no file', "a mesh from a file, or omit=(...)")
+            raise self._refused("E298", element, f'the mesh "{name}" has no file', "a mesh from a file")
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body, or None without mass. Raises `ModelError` E298 if the inertia is unknown."""
+        """Return the inertia that a shape gives to its body, or None. Raises `ModelError` E298 if it is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups
@@ -192,7 +189,6 @@ class Geoms:
 
 
 def apply_bounds(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia with the compiler's bounds applied: `boundmass`, `boundinertia`, `balanceinertia`."""
     mass, moment, centre = inertia
     mass = max(mass, settings.number("boundmass"))
     least = settings.number("boundinertia")

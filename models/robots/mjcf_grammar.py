@@ -71,7 +71,7 @@ def _refused(why: str, names: str, neutral: tuple[str, ...] = ("0", "false", "no
     return dict.fromkeys(names.split(), Refusal(why, neutral, cure))
 
 
-TRUTH, CHOICE = _word("true", "false"), _word("true", "false", "auto")
+BOOLEAN, BOOLEAN_OR_AUTO = _word("true", "false"), _word("true", "false", "auto")
 
 _TURN = {
     "quat": _direction(4, "w x y z"),
@@ -89,7 +89,7 @@ _CONTACT = _ignored(
     "solreflimit solimplimit surfacevel",
 )
 
-_LOOKS = _ignored("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
+_APPEARANCE = _ignored("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
 
 _FLUID = _ignored("it acts only in a fluid, and fluids are refused", "fluidshape fluidcoef")
 
@@ -110,7 +110,7 @@ _GEOM = _many(
         "mass": MASS,
         "density": NOT_NEGATIVE,
     },
-    ignored={**_CONTACT, **_LOOKS, **_FLUID},
+    ignored={**_CONTACT, **_APPEARANCE, **_FLUID},
     refused={
         **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
         **_refused("shapes of plugins are not read", "plugin", neutral=()),
@@ -124,10 +124,10 @@ _JOINT = _many(
         "type": _word("free", "ball", "slide", "hinge"),
         "pos": THREE,
         "axis": THREE,
-        "limited": CHOICE,
+        "limited": BOOLEAN_OR_AUTO,
         "range": _numbers(2),
         "actuatorfrcrange": _numbers(2),
-        "actuatorfrclimited": CHOICE,
+        "actuatorfrclimited": BOOLEAN_OR_AUTO,
         "damping": NOT_NEGATIVE,
         "armature": NOT_NEGATIVE,
         "frictionloss": NOT_NEGATIVE,
@@ -135,7 +135,7 @@ _JOINT = _many(
         "springref": NUMBER,
         "ref": NUMBER,
     },
-    ignored={**_CONTACT, **_LOOKS},
+    ignored={**_CONTACT, **_APPEARANCE},
     refused={
         **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping as numbers"),
         **_refused("gravity acts on all bodies alike", "actuatorgravcomp"),
@@ -145,7 +145,7 @@ _JOINT = _many(
 
 _INERTIAL = ElementRule({"pos": THREE, **_TURN, "mass": MASS.required, "diaginertia": THREE, "fullinertia": _numbers(6)})
 
-_SEEN = _ignored("not a moving part of a robot", "site camera light attachment")
+_NOT_MOVING = _ignored("not a moving part of a robot", "site camera light attachment")
 
 _MACROS = {
     **_refused(
@@ -158,7 +158,7 @@ _MACROS = {
 }
 
 _FRAME_PARTS: dict[str, ElementRule] = {"geom": _GEOM}
-_FRAME = _many({"name": TEXT, "childclass": NAME, **_POSE}, _FRAME_PARTS, ignored=_SEEN, refused=_MACROS)
+_FRAME = _many({"name": TEXT, "childclass": NAME, **_POSE}, _FRAME_PARTS, ignored=_NOT_MOVING, refused=_MACROS)
 _BODY_PARTS: dict[str, ElementRule] = {
     "inertial": _INERTIAL,
     "joint": _JOINT,
@@ -170,8 +170,8 @@ _BODY = _many(
     {"name": NAME, "childclass": NAME, **_POSE},
     _BODY_PARTS,
     ignored={
-        **_SEEN,
-        **_LOOKS,
+        **_NOT_MOVING,
+        **_APPEARANCE,
         **_ignored("it does not move", "mocap"),
         **_ignored("a setting of the solver", "sleep fuse simple"),
     },
@@ -179,7 +179,7 @@ _BODY = _many(
 )
 _FRAME_PARTS |= {"frame": _FRAME, "body": _BODY}
 _BODY_PARTS |= {"body": _BODY}
-_WORLD = _many({"name": TEXT}, {"geom": _GEOM, "frame": _FRAME, "body": _BODY}, ignored=_SEEN, refused=_MACROS)
+_WORLD = _many({"name": TEXT}, {"geom": _GEOM, "frame": _FRAME, "body": _BODY}, ignored=_NOT_MOVING, refused=_MACROS)
 
 _ACTUATOR = {
     "name": NAME,
@@ -187,8 +187,8 @@ _ACTUATOR = {
     "joint": NAME,
     "jointinparent": NAME,
     "gear": _numbers(*range(1, 7)),
-    "ctrllimited": CHOICE,
-    "forcelimited": CHOICE,
+    "ctrllimited": BOOLEAN_OR_AUTO,
+    "forcelimited": BOOLEAN_OR_AUTO,
     "ctrlrange": _numbers(2),
     "forcerange": _numbers(2),
     "kp": NUMBER,
@@ -251,17 +251,17 @@ _DEFAULT_PARTS |= {"default": _DEFAULT}
 _COMPILER = _many(
     {
         "angle": _word("degree", "radian"),
-        "autolimits": TRUTH,
+        "autolimits": BOOLEAN,
         "eulerseq": AttributeRule(lambda text: len(text) == 3 and set(text) <= set("xyzXYZ"), "three of x, y, z, X, Y, Z"),
-        "inertiafromgeom": CHOICE,
+        "inertiafromgeom": BOOLEAN_OR_AUTO,
         "inertiagrouprange": _numbers(2),
-        "balanceinertia": TRUTH,
+        "balanceinertia": BOOLEAN,
         "boundmass": NOT_NEGATIVE,
         "boundinertia": NOT_NEGATIVE,
         "settotalmass": NUMBER,
         "meshdir": TEXT,
         "assetdir": TEXT,
-        "strippath": TRUTH,
+        "strippath": BOOLEAN,
     },
     ignored=_ignored(
         "it changes neither motion nor shape",
@@ -308,7 +308,7 @@ _EQUALITY = ElementRule(
             {
                 "name": TEXT,
                 "class": NAME,
-                "active": TRUTH,
+                "active": BOOLEAN,
                 "joint1": NAME.required,
                 "joint2": NAME,
                 "polycoef": _numbers(1, 2, 3, 4, 5),

@@ -74,14 +74,16 @@ def read_urdf(
     file = Path(path)
     selection = Selection(file, base, tip, floating, meshes, packages, limits)
     require_package("a robot from URDF", "lxml")
-    root, slips = read_document(file, URDF)
+    root, harmless = read_document(file, URDF)
     checked = check(file, root, shape_kind=str(meshes or ""))
     if not checked.complete:
         raise ModelError(file.name, checked.problems)
     renamed = (*declare_world(checked.root), *rename_links(checked.root))
     links, joints = _links(file, checked.root), tuple(_joint(file, joint) for joint in checked.root.findall("joint"))
     ignored, name = (*renamed, *checked.ignored), checked.root.get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, slips=slips), selection)
+    return robot_of(
+        RobotFile(file, name, links, joints, problems=checked.problems, ignored=ignored, harmless=harmless), selection
+    )
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
@@ -205,18 +207,18 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
     name, kind, limit = joint.get("name"), joint.get("type"), joint.find("limit")
     lower, upper = (float(numbers(limit, key)[0]) for key in ("lower", "upper"))
     if kind not in LIMITED:
-        unread = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
-        return None, (), (unread,) if kind != "fixed" and (lower or upper) else ()
+        note = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
+        return None, (), (note,) if kind != "fixed" and (lower or upper) else ()
     if limit is None or not {"lower", "upper"} & set(limit.attrib):
-        none = Ignored(f'limits of joint "{name}"', "the file gives no limits, so the joint is unlimited", (at.line,))
-        return None, (), (none,)
+        note = Ignored(f'limits of joint "{name}"', "the file gives no limits, so the joint is unlimited", (at.line,))
+        return None, (), (note,)
     if lower == upper == 0.0:
-        blank = Ignored(
+        note = Ignored(
             f'limits of joint "{name}"',
             "both are 0, as some exporters write for a joint without limits; the joint is treated as unlimited",
             (at.line,),
         )
-        return None, (), (blank,)
+        return None, (), (note,)
     if lower < upper:
         return (lower, upper), (), ()
     title = f'joint "{name}" cannot move: its limits are {lower:g} and {upper:g}'

@@ -33,7 +33,6 @@ class Ignored:
 
 
 def merged(notes: Iterable[Ignored]) -> list[Ignored]:
-    """Return notes, with equal notes merged into one note that has all their lines."""
     lines: dict[tuple[str, str], tuple[int, ...]] = {}
     for note in notes:
         lines[note.what, note.why] = lines.get((note.what, note.why), ()) + note.lines
@@ -66,8 +65,6 @@ class LinkEntry:
 
 @dataclass(frozen=True, eq=False)
 class JointEntry:
-    """Joint that connects the link `child` to the link `parent`."""
-
     name: str
     kind: str
     """Kind as in the file, or "fixed"."""
@@ -146,4 +143,4 @@ class RobotFile:
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
-    slips: tuple[Ignored, ...] = ()
+    harmless: tuple[Ignored, ...] = ()

@@ -35,6 +35,8 @@ FORMATS = ("stl", "obj", "ply", "dae")
 
 MAX_MESH_BYTES = 256 * 2**20
 
+PACKAGE_SCHEMES = ("package", "model")
+
 Packages = Mapping[str, str | os.PathLike[str]]
 
 
@@ -58,11 +60,10 @@ def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Pa
             mesh, reason = shape_mesh(file, shape, packages, cache)
             if mesh is None:
                 title = f'the mesh of link "{link.name}" cannot be loaded: {reason}'
-                cures = (
-                    "meshes=False (in the command, --meshes none), for a robot without them",
-                    'packages={"name": "folder"}, for files elsewhere',
-                )
-                problems.append(Problem("E527", title, (), (link.place,), cures))
+                cures = ["meshes=False (in the command, --meshes none), for a robot without them"]
+                if urlsplit(shape.path).scheme in PACKAGE_SCHEMES:
+                    cures.append('packages={"name": "folder"}, for files elsewhere')
+                problems.append(Problem("E527", title, (), (link.place,), tuple(cures)))
             else:
                 skins.append(LinkVisual(link.name, mesh.moved(shape.origin), shape.colour))
     return skins, problems
@@ -130,7 +131,7 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
         return None, f"{name} is on a network, and only local files are read"
-    if parts.scheme in ("package", "model"):
+    if parts.scheme in PACKAGE_SCHEMES:
         package, path = parts.netloc, unquote(parts.path).lstrip("/")
         if package in packages:
             folders = [Path(packages[package])]
@@ -140,8 +141,9 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
                 candidate / package for candidate in above
             ]
         candidates = [folder / path for folder in folders]
-        unknown = f"no folder {package} contains the robot's file; packages={{{package!r}: ...}} sets the folder"
-        why = f"there is no {path} in {packages[package]}" if package in packages else unknown
+        existing = next((folder for folder in folders if folder.is_dir()), None)
+        unknown = f"there is no folder {package} around the robot's file; packages={{{package!r}: ...}} sets it"
+        why = f"there is no {path} in {existing}" if existing else unknown
     else:
         candidates = [file.parent / unquote(parts.path)] if parts.scheme in ("", "file") else [file.parent / name]
         why = f"there is no file {candidates[0]}"
@@ -178,7 +180,7 @@ class Robot:
     ignored : ignored elements of the file, with reasons.
     drives : motors and servos of an MJCF file.
 
-    `print(robot)` shows all of it as a table.
+    `print(robot)` shows the joints as a table, and the ignored elements.
     """
 
     tree: Tree

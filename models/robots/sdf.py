@@ -47,7 +47,7 @@ from screws.poses import inverse, pose
 from screws.rotations import rotation
 
 ENDLESS = 1e16
-"""Position limit beyond which a joint counts as unlimited."""
+"""Smallest limit of position, effort or velocity that counts as none."""
 
 _UNIVERSAL = ("universal", "revolute2")
 
@@ -71,13 +71,13 @@ _POSE = AttributeRule(
     "six numbers: x y z roll pitch yaw; or seven: x y z, and a quaternion x y z w",
 )
 _COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers from 0 to 1")
-_TRUTH = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
-_POSES = ElementRule({"relative_to": TEXT, "degrees": _TRUTH, "rotation_format": TEXT}, text=_POSE)
+_BOOLEAN = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
+_POSES = ElementRule({"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT}, text=_POSE)
 _AXIS = ElementRule(
     {},
     {
         "xyz": ElementRule({"expressed_in": TEXT}, text=THREE, least=1),
-        "use_parent_model_frame": _text(_TRUTH),
+        "use_parent_model_frame": _text(_BOOLEAN),
         "limit": ElementRule(
             {},
             {"lower": _text(_LIMIT), "upper": _text(_LIMIT), "effort": _text(_LIMIT), "velocity": _text(_LIMIT)},
@@ -124,8 +124,8 @@ _GEOMETRY = ElementRule(
     least=1,
     ignored=dict.fromkeys(("plane", "cone", "heightmap", "polyline", "image", "empty"), "not drawn"),
 )
-_SKIN = {"pose": _POSES, "geometry": _GEOMETRY}
-_PAINT = ElementRule(
+_SHAPE_PARTS = {"pose": _POSES, "geometry": _GEOMETRY}
+_MATERIAL = ElementRule(
     {}, {"diffuse": _text(_COLOUR), "ambient": _text(_COLOUR)}, ignored={"script": "pictures show plain colours"}
 )
 _INERTIA = {f"i{entry}": _text(FACTOR) for entry in ("xx", "xy", "xz", "yy", "yz", "zz")}
@@ -144,8 +144,8 @@ _LINK = ElementRule(
     {
         "pose": _POSES,
         "inertial": _INERTIAL,
-        "visual": ElementRule({"name": TEXT}, {**_SKIN, "material": _PAINT}, most=math.inf),
-        "collision": ElementRule({"name": TEXT}, _SKIN, most=math.inf),
+        "visual": ElementRule({"name": TEXT}, {**_SHAPE_PARTS, "material": _MATERIAL}, most=math.inf),
+        "collision": ElementRule({"name": TEXT}, _SHAPE_PARTS, most=math.inf),
         "velocity_decay": _DECAY,
     },
     most=math.inf,
@@ -223,7 +223,7 @@ def read_sdf(
     selection = Selection(file, base, tip, floating, meshes, packages, limits)
     skipped = omitted(file, omit, _REFUSABLE)
     require_package("a robot from SDF", "lxml")
-    root, slips = read_document(file, SDF)
+    root, harmless = read_document(file, SDF)
     checked = check(file, root, _SDF_GRAMMAR, shape_kind=str(meshes or ""), omit=skipped)
     raise_if_any(file.name, checked.problems)
     models = [*checked.root.findall("model"), *checked.root.findall("world/model")]
@@ -231,11 +231,11 @@ def read_sdf(
         where = tuple(place_of(file, model) for model in models[:8]) or (Place(str(file), 1),)
         problem = Problem("E523", f"the file has {plural(len(models), 'model')}", (), where, ("a file with one <model>",))
         raise ModelError(file.name, [problem])
-    read = _Model(file, models[0], checked.root.get("version", "1.7"))
-    links, joints = read.links(), read.joints()
-    ignored = (*renamed_note(read.lines), *merged(read.notes), *checked.ignored)
+    reader = _Model(file, models[0], checked.root.get("version", "1.7"))
+    links, joints = reader.links(), reader.joints()
+    ignored = (*renamed_note(reader.lines), *merged(reader.notes), *checked.ignored)
     name = models[0].get("name", "")
-    return robot_of(RobotFile(file, name, links, joints, read.base(), ignored=ignored, slips=slips), selection)
+    return robot_of(RobotFile(file, name, links, joints, reader.base(), ignored=ignored, harmless=harmless), selection)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,8 +290,8 @@ class _Model:
         if WORLD in self.parents and WORLD not in self.lines:
             entries.append(LinkEntry(WORLD, place_of(self.file, self.model)))
         for link in self.model.findall("link"):
-            skins = (tuple(self._shapes(link, kind)) for kind in ("visual", "collision"))
-            entries.append(LinkEntry(plain_name(link.get("name")), place_of(self.file, link), self._inertia(link), *skins))
+            shapes = (tuple(self._shapes(link, kind)) for kind in ("visual", "collision"))
+            entries.append(LinkEntry(plain_name(link.get("name")), place_of(self.file, link), self._inertia(link), *shapes))
         for joint in self.model.findall("joint"):
             if joint.get("type") in _UNIVERSAL:
                 entries.append(LinkEntry(plain_name(f"{joint.get('name')} axis"), place_of(self.file, joint)))
@@ -321,12 +321,9 @@ class _Model:
                     size = _numbers(solid, lengths[solid.tag])
                 else:
                     size = np.array([_number(solid, "radius", 0.0), _number(solid, "length", 0.0)])
-                paint = element.find("material")
-                shade = next(
-                    (_numbers(paint, key) for key in ("diffuse", "ambient") if paint is not None and paint.find(key) is not None),
-                    None,
-                )
-                colour = None if shade is None else hex_colour(np.clip(shade, 0.0, 1.0))
+                keys = (f"material/{key}" for key in ("diffuse", "ambient"))
+                rgba = next((_numbers(element, key) for key in keys if element.find(key) is not None), None)
+                colour = None if rgba is None else hex_colour(np.clip(rgba, 0.0, 1.0))
                 at = self._pose_in(element, link)
                 shapes.append(ShapeEntry(solid.tag, tuple(float(x) for x in size), at, colour, _words(solid, "uri", "")))
         return shapes

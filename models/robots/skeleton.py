@@ -158,8 +158,6 @@ def _loops(skeleton: Skeleton) -> list[list[JointEntry]]:
 
 @dataclass(frozen=True, eq=False)
 class SelectedTree:
-    """Selected part of a skeleton: the base, its descendant joints, and the omitted links."""
-
     skeleton: Skeleton
     base: str
     joints: tuple[JointEntry, ...]

@@ -117,7 +117,7 @@ class ContactRun:
         """Repeat the run with additional, dense samples in every contact interval; return result and trajectory."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
-            # Four for each sample of the trajectory in the interval.
+            # Four steps for each sample of the trajectory in the interval.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
             pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
@@ -271,8 +271,8 @@ def save_run(
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
     scene.glb, plots.png, poster.png and movie.mp4; `only` selects some to write in addition to the summary, such as ("page",
-    "plots"). If rendering is impossible, pictures are omitted, and a line on stderr names what to install. `progress` shows a bar
-    on a terminal. `show` first writes the page, opens it in the desktop's browser and prints its path.
+    "plots"). Pictures that cannot be rendered are omitted, and a line on stderr states why. `progress` shows a bar on a terminal.
+    `show` first writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:
         path = out / "page.html"

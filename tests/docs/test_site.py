@@ -81,7 +81,7 @@ def test_a_docstring_is_shown_as_it_is_written(written: list[str], read: list[st
 def test_every_example_has_its_picture() -> None:
     pictures = thumbnails.of_examples()
     assert set(pictures) == {path.stem for path in scripts.EXAMPLES.glob("[!_]*.py")}
-    assert not set(thumbnails.SHOWN) & set(thumbnails.DRAWN)
+    assert not set(thumbnails.FROM_PAGES) & set(thumbnails.FROM_EXAMPLES)
     for picture in pictures.values():
         assert (DOCS / picture).is_file(), picture
     assert {path.stem for path in thumbnails.THUMBNAILS.iterdir()} == set(pictures)

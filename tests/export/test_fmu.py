@@ -17,6 +17,7 @@ import pytest
 from bondgraph import J1, Automaton, Block, C, Graph, I, ModelError, R, Se, Transition, compile_model, signals
 from bondgraph.errors import SourceOnlyWarning
 from bondgraph.export import fmu
+from tests.checks.small_graphs import loop
 from tests.export.live_models import resistive
 from tests.export.test_run_in_c import cradle, juggler
 from tests.inner.export import PLATFORMS, base_unit, build, content_of, fmi_source
@@ -274,6 +275,13 @@ def test_many_tiny_steps_reach_the_end(opened_swing, models):
     assert t > 5.0
     (momentum,) = one.getReal([opened_swing.references["mass.p"]])
     assert momentum == models[1].simulate(5.0, **SETTINGS)["mass.p"][-1]
+
+
+def test_a_start_that_is_consistent_only_at_its_time(folder):
+    supply = Se("supply", lambda t: 1.0 + t, signals="time")
+    late = {"t_end": 3.0, "t_start": 2.0, "initial": {"c.q": -3.0}, "page": False, "progress": False}
+    unit = fmu(loop(supply, C("c", capacitance=1.0)), folder / "late.fmu", **late)
+    assert not unit.constants
 
 
 def test_the_start_and_the_end_may_be_others(opened_swing, models):

@@ -415,3 +415,13 @@ def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
         known = model.evaluate(0.3, x, None, m)
         multipliers = np.concatenate([known[f"closure {k}.multiplier"] for k in (2, 3)])
         assert solved[9:] == pytest.approx(multipliers, rel=1e-9, abs=1e-9 * np.abs(multipliers).max())
+
+
+def test_energy_forms_state_the_velocities_that_constraints_hold() -> None:
+    graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
+    graph.connect(a, IC("A", inertia=lambda q: 2.0)).connect(b, IC("B", inertia=lambda q: 1.0))
+    graph.connect(a, slip).connect(slip, b).connect(slip, Constraint("lock", holds="velocity", alpha1=3.0))
+    va, vb, pa, pb = sympy.symbols("A.v B.v A.p B.p", real=True)
+    lagrange, hamilton = lagrange_equations(graph, numbers=True), hamilton_equations(graph, numbers=True)
+    assert (*lagrange.conditions,) == (va - vb,) and sympy.simplify(hamilton.conditions[0] - (pa / 2 - pb)) == 0
+    assert str(lagrange).endswith("\n0 = A.v - B.v") and str(hamilton).splitlines()[-1].startswith("0 = ")

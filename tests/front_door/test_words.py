@@ -85,6 +85,29 @@ def test_a_word_of_another_domain_is_refused_at_a_junction():
     assert graph.connect(Se("torque", 1.0), shaft).freeze()
 
 
+_MASS = {"parameters": {"mass": 1.0}, "domain": "rotation"}
+
+
+@pytest.mark.parametrize("make", [lambda: I("wheel", mass=1.0, domain="generic"),
+                                  lambda: I("wheel", energy=lambda p, mass: p * p / mass, **_MASS),
+                                  lambda: R("wheel", effort=lambda f, mass: mass * f, **_MASS)])  # fmt: skip
+def test_a_declared_domain_follows_from_no_word(make):
+    graph = Graph("g").connect(J1("shaft", domain="hydraulic"), make())
+    with pytest.raises(ModelError, match=r'"wheel" has domain (generic|rotation)\n') as caught:
+        graph.freeze()
+    (problem,) = (each for each in caught.value.problems if each.code == "E105")
+    assert not any("without a domain" in cure for cure in problem.cures)
+
+
+def test_the_cure_names_a_storage_of_a_nested_graph_as_its_graph_does():
+    inner = Graph("car").connect(velocity := J1("v"), I("body", mass=1.0)).expose("p", velocity)
+    graph = Graph("g").connect(J1("shaft", domain="rotation"), inner.port("p"))
+    with pytest.raises(ModelError) as caught:
+        graph.freeze()
+    (problem,) = (each for each in caught.value.problems if each.code == "E105")
+    assert problem.cures[0] == 'I("body", inertia=...) without a domain'
+
+
 def test_two_words_are_refused():
     with pytest.raises(ModelError, match="E110"):
         I("m", 1.0, mass=1.0)

@@ -105,6 +105,13 @@ def test_dates_count_in_seconds_from_the_first(tmp_path: Path, text: str) -> Non
         signals.measured("m", tmp_path / "log.csv")
 
 
+@pytest.mark.parametrize("header", ["time (ms)", "time (UTC)"])
+def test_a_unit_in_the_header_of_dates_is_not_theirs(header: str) -> None:
+    moments = np.array(["2026-01-31T10:00:00", "2026-01-31T10:00:03"], "datetime64[ms]")
+    expected = signals.measured("m", ([0.0, 3.0], [0.03, 0.06]))
+    assert signals.measured("m", {header: moments, "h (mm)": [30.0, 60.0]}).law == expected.law
+
+
 def test_a_profile_over_distance() -> None:
     profile = signals.measured("h", {"x (cm)": [0.0, 1e3, 2e3], "h": [0.0, 1.0, 0.0]}, over="x", input="x.y")
     run = chain(signals.gain("x", "time", 20.0), profile).simulate(1.0, samples=[0.25, 0.75], progress=False)

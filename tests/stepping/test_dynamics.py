@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
-from bondgraph import J1, C, Graph, I, Se, Sf, simulate
+from bondgraph import J1, C, Graph, I, R, Se, Sf, simulate
+from bondgraph.run_arguments import StartValues
 from bondgraph.signals import square
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
 from screws.surfaces import plane, sphere
@@ -187,3 +188,11 @@ def test_a_graph_without_inertia_moves_as_commanded() -> None:
     graph.connect(x, I("mass", 1.0)).connect(x, C("spring", stiffness=1.0, initial=1.0))
     still = stepper(graph, inertia="full").simulate(1.0, step=0.1, progress=False)
     assert (run.statistics.rates, still.statistics.rates) == (80, 40)  # without sources, only the bodies move in a step
+
+
+def test_parameters_that_come_with_start_values_are_those_of_the_steps() -> None:
+    graph, x = Graph("press"), J1("x", domain="translation")
+    graph.connect(Se("push", 2.0), x).connect(x, C("spring", stiffness=1.0)).connect(x, R("damper", resistance=4.0))
+    made, names = stepper(graph), {"spring.stiffness": 5.0}
+    begins = ({"initial": StartValues({"spring.q": 0.1}, names)}, {"initial": {"spring.q": 0.1}, "parameters": names})
+    np.testing.assert_array_equal(*(made.simulate(1.0, step=0.1, progress=False, **each)["spring.q"] for each in begins))

@@ -133,7 +133,7 @@ def fmu(
     experiment = DefaultExperiment(at.t_start, at.span, at.rtol)
     named = {compiled.system.resolve(output) for output in outputs}
     outputs = [*outputs, *(answer for answer in ports.outputs if compiled.system.resolve(answer) not in named)]
-    starts = _deciding_starts(compiled, content, parameters, initial)
+    starts = _deciding_starts(compiled, content, parameters, initial, at.t_start)
     interface = interface_of(content, [*inputs, *ports.inputs], outputs, run.fixed, starts)
     scaling = _scaling(compiled, (x, p, m), t_end, experiment, {**settings, "method": run.method.name})
     guards = 0 if program.guards is None else program.guards.n_out
@@ -208,10 +208,11 @@ def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], plat
 
 
 def _deciding_starts(
-    compiled: Compiled, content: Content, parameters: Mapping[str, Any] | None, initial: Initial | None
+    compiled: Compiled, content: Content, parameters: Mapping[str, Any] | None, initial: Initial | None, t: float
 ) -> tuple[int, ...]:
-    """Return the indices of the parameters that determine start values or modes, found by changing each by a millionth."""
-    x, m, p = compiled.starting_point(initial, parameters)
+    """Return the indices of the parameters that determine start values or modes at the time t (s), found by changing each by a
+    millionth."""
+    x, m, p = compiled.starting_point(initial, parameters, t)
     solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run itself solves for these
     deciding = list[int]()
     for entry in content.p:
@@ -219,7 +220,7 @@ def _deciding_starts(
             numbers = p[entry.start : entry.start + entry.size].reshape(entry.shape)
             other = np.where(numbers == 0.0, _CHANGE, numbers * (1.0 + _CHANGE))
             try:
-                x_other, m_other, _ = compiled.starting_point(initial, {**(parameters or {}), entry.name: other})
+                x_other, m_other, _ = compiled.starting_point(initial, {**(parameters or {}), entry.name: other}, t)
             except ScrewbondError:  # a different value has no consistent start
                 deciding += range(entry.start, entry.start + entry.size)
                 continue

@@ -69,7 +69,14 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
     slopes = mechanics.E.T * slopes_of(sympy.Matrix([L]), q).T
     moving = [*q, *v]
     return LagrangeEquations(
-        mechanics.name, L, arranged(p, moving), arranged(slopes, moving), _forces(mechanics), mechanics, _letters(mechanics)
+        mechanics.name,
+        L,
+        arranged(p, moving),
+        arranged(slopes, moving),
+        _forces(mechanics),
+        mechanics,
+        _conditions(mechanics, sympy.Matrix(v), moving),
+        _letters(mechanics),
     )
 
 
@@ -93,8 +100,20 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
     p_rates = -mechanics.E.T * slopes_of(sympy.Matrix([H]), q).T + forces
     q_rates = mechanics.E * slopes_of(sympy.Matrix([H]), p).T
     return HamiltonEquations(
-        mechanics.name, H, arranged(q_rates, moving), arranged(p_rates, moving), names, mechanics, _letters(mechanics)
+        mechanics.name,
+        H,
+        arranged(q_rates, moving),
+        arranged(p_rates, moving),
+        names,
+        mechanics,
+        _conditions(mechanics, velocity, moving),
+        _letters(mechanics),
     )
+
+
+def _conditions(mechanics: MechanicalEquations, velocity: Any, moving: list[Any]) -> Any:
+    held = arranged(mechanics.H * velocity, moving)
+    return sympy.Matrix(len(held), 1, [rate if h == 0 else h for h, rate in zip(mechanics.h, held, strict=True)])
 
 
 def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:

@@ -213,6 +213,8 @@ class LagrangeEquations(Typeset):
     """Generalised forces B u - D v + H^T lambda, (n, 1)."""
     mechanics: MechanicalEquations
     """Mechanical equations in matrix form."""
+    conditions: Any
+    """Expressions that constraints hold at zero (m, 1): h or, for a constraint that holds only a velocity, its velocity."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
@@ -221,7 +223,7 @@ class LagrangeEquations(Typeset):
         for k, name in enumerate(self.mechanics.v):
             right = writer.plain(self.slopes[k] + self.Q[k])
             lines.append(f"{name}: d/dt ({writer.plain(self.p[k])}) = {right}")
-        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h if h != 0)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(each)}" for each in self.conditions)])
 
     def latex(self) -> str:
         """Return an `align*` environment with L and one line for each velocity."""
@@ -231,7 +233,7 @@ class LagrangeEquations(Typeset):
             rf"\tfrac{{d}}{{dt}}\left({writer.latex(p)}\right) &= {writer.latex(slope + force)}"
             for p, slope, force in zip(self.p, self.slopes, self.Q, strict=True)
         ]
-        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h if h != 0)])
+        return aligned([*lines, *(rf"0 &= {writer.latex(each)}" for each in self.conditions)])
 
 
 @short_repr
@@ -249,6 +251,8 @@ class HamiltonEquations(Typeset):
     p: tuple[str, ...]
     mechanics: MechanicalEquations
     """Mechanical equations in terms of velocities, in matrix form."""
+    conditions: Any
+    """Expressions that constraints hold at zero (m, 1): h or, for a constraint that holds only a velocity, its velocity."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
@@ -256,7 +260,7 @@ class HamiltonEquations(Typeset):
         lines = [f"H = {writer.plain(self.H)}"]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.mechanics.q, self.q_rates, strict=True)]
         lines += [f"{name}' = {writer.plain(rate)}" for name, rate in zip(self.p, self.p_rates, strict=True)]
-        return "\n".join([*lines, *(f"0 = {writer.plain(h)}" for h in self.mechanics.h if h != 0)])
+        return "\n".join([*lines, *(f"0 = {writer.plain(each)}" for each in self.conditions)])
 
     def latex(self) -> str:
         """Return an `align*` environment with H and one line for each rate."""
@@ -267,7 +271,7 @@ class HamiltonEquations(Typeset):
                 rf"{dotted(letter_of(self.letters, name))} &= {writer.latex(rate)}"
                 for name, rate in zip(names, rates, strict=True)
             ]
-        return aligned([*lines, *(rf"0 &= {writer.latex(h)}" for h in self.mechanics.h if h != 0)])
+        return aligned([*lines, *(rf"0 &= {writer.latex(each)}" for each in self.conditions)])
 
 
 def _column(names: tuple[str, ...]) -> Any:

@@ -119,7 +119,7 @@ class FreeBodyStepper:
                 "E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step size", about=name
             )
         begin = time.perf_counter()
-        (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
+        x, m, p = compiled.starting_point(initial, parameters)
         run = new_run(compiled, self.accuracy, p, x, m)
         _refuse_overlaps(run, name)
         times = np.minimum(np.arange(math.ceil(end / h * (1.0 - 1e-12)) + 1) * h, end)

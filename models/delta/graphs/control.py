@@ -59,7 +59,7 @@ def tip_drift(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 
 
 def torques(q: Any, v: Any, target: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool") -> np.ndarray:
-    """Return motor torques (3,) for the output's acceleration `target` (3,), at q and v (9,) of all arms, for any scalar type."""
+    """Return motor torques (3,) for the output's acceleration `target` (3,), at coordinates q and rates v (9,) of all arms."""
     arms = [slice(3 * i, 3 * i + 3) for i in range(3)]
     inertias = [arm.inertia(q[s], p) for s in arms]
     forces = [arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p) for s in arms]
@@ -296,7 +296,7 @@ def linearising_control(
     """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), even off the constraint.
 
     The controller takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with
-    the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
+    the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds at any value of the 18 states.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Delta robot as a screw bond graph of rigid bodies: seven bodies, nine joints, three loops closed by constraints.
+"""Delta robot as a screw bond graph of seven rigid bodies and nine joints, all of them constraints.
 
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm) and a distal rod between two universal joints, at the
 elbow (first axis along x1) and at the end effector. The end effector has the mass 3 M3 and the three freedoms of the tool. As the

@@ -183,17 +183,16 @@ def connect_arms(
     alpha1: float = 10.0,
     alpha0: float = 25.0,
 ) -> Graph:
-    """Return the graph of arms connected at their tips by an ideal constraint between the first tip and each other tip.
+    """Return the graph of arms connected at their tips by an ideal constraint between the first tip and each further tip.
 
     Parameters
     ----------
     arms : graphs with the ports `motor` and `tip` and the signal `tip`, in a common frame.
-    torques : motor torques, N m or N, as the run-time parameters `motor 1.torque` ...
+    torques : motor torques, N m, as the run-time parameters `motor 1.torque` ...
     signals : paths of signals added to the torques: one for each motor, or a single signal (3,).
     alpha1, alpha0 : stabilisation, h'' + alpha1 h' + alpha0 h = 0, 1/s and 1/s^2.
 
-    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), displacements of the first tip from each other tip,
-    m.
+    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), displacement of the first tip from tip 2 ..., m.
 
     Source: Bortoff 2018, eq. (9) to (12).
     """

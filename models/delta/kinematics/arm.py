@@ -171,13 +171,11 @@ def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
 
 
 def phi_of(theta: Any) -> np.ndarray:
-    """Return phi (3,) in rad at theta (3,)."""
     s3, n2, n3 = sin(theta[2]), cos(theta[2]) * cos(theta[1]), cos(theta[2]) * sin(theta[1])
     return _stacked([theta[0], atan2(sqrt(s3 * s3 + n3 * n3), n2), atan2(s3, n3)])
 
 
 def phi_rate(theta: Any, v: Any) -> np.ndarray:
-    """Return phi' (3,) in rad/s at theta (3,) and theta' = v (3,)."""
     s2, c2, s3, c3 = sin(theta[1]), cos(theta[1]), sin(theta[2]), cos(theta[2])
     n3 = c3 * s2
     square = s3 * s3 + n3 * n3

@@ -24,10 +24,10 @@ class DeltaParameters:
 
     Link 1 is proximal, link 2 distal; a pair of distal rods counts as one link.
 
-    Raises `ModelError` E460 for a number that is negative (g may be), not finite or absurdly large or small, or a link without
-    length; E461 for a centre of mass beyond the end of its link, or an inertia that no rod can have: a mass M between the ends of
-    a link of length L with its centre at LC satisfies J <= M LC (L - LC), with equality if the mass is concentrated at both ends;
-    E462 for an arm that can move without kinetic energy.
+    Raises `ModelError` E460 for a number that is negative (g may be), not finite or unrealistic, or a link without length; E461
+    for a centre of mass beyond the end of its link, or an inertia that no rod can have: a mass M between the ends of a link of
+    length L with its centre at LC satisfies J <= M LC (L - LC), with equality if the mass is concentrated at both ends; E462 for
+    an arm that can move without kinetic energy.
 
     Source: Bortoff 2018, table I and appendix.
     """

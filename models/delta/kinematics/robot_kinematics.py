@@ -44,7 +44,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
 
 
 def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
-    """Raise E463 if an arm cannot bring its tip to w (3,), that is, if its entry of `reach` (3,) is negative."""
+    """Raise E463 if an entry of `reach` (3,) is negative or nan."""
     unreached = [i for i in range(3) if not reach[i] >= 0.0]
     if unreached:
         title = f"the tool cannot reach w = {format_numbers(w, 'm')}"
@@ -338,14 +338,15 @@ def initial_state(
     branch: Any = "out",
     project: bool = True,
 ) -> InitialState:
-    """Return the initial state from the motor angles y (3,), the tool position w (3,) or all angles q (9,), phi arm after arm.
+    """Return the initial state from the motor angles y (3,), by default pi/4, the tool position w (3,) or all angles q (9,), phi
+    arm after arm.
 
     Parameters
     ----------
     rates : (3,) velocities of the motors, rad/s; or
     v : (9,) rates of all angles, with q only. Without either, the robot is at rest.
     mode, branch : assembly mode for y, working branch for w.
-    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all values as given.
+    project : project q and v onto the constraint, keeping motor angles and velocities; False leaves them unchanged.
 
     Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
     rates too far off the constraint; E468 for conflicting arguments.

@@ -61,7 +61,7 @@ def workspace(
     ----------
     branch : working branch as for `DeltaKinematics.inverse`.
 
-    Raises `ModelError` E466 for an axis that is empty, not finite, or not a list of numbers.
+    Raises `ModelError` E466 for an axis that is empty, not finite, or not a list of numbers, or an unknown branch.
     """
     axes = tuple(_axis(f"x{k + 1}", values) for k, values in enumerate((x1, x2, x3)))
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)

@@ -111,9 +111,9 @@ def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> 
             tool.plot(run.t, run.w[:, i], color=CYCLE[i], linestyle=dashes, label=f"$w_{i + 1}$")
         energy.plot(run.t, run.energy, color=INK)
         drift.semilogy(run.t, np.maximum(run.drift, 1e-17), color=INK, linewidth=0.9)
-        for k, passage in enumerate(run.singular_postures):
+        for k, posture in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
-            angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
+            angles.axvline(posture.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
         labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance between\nthe tips (m)")
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)
@@ -216,8 +216,8 @@ def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: t
         axes.plot(t, values, color=colour, label=name, zorder=3.0 - 0.1 * k, linewidth=width)
         shown = values[(t >= span[0]) & (t <= span[1])]
         low, high = min(low, float(shown.min())), max(high, float(shown.max()))
-    room = 0.12 * (high - low) or 1.0
-    axes.set_ylim(low - room, high + room)
+    margin = 0.12 * (high - low) or 1.0
+    axes.set_ylim(low - margin, high + margin)
 
 
 @dataclass(frozen=True)
@@ -229,13 +229,13 @@ class Crossing:
 
 
 def phase_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Return the phase crossovers of a loop (k,), at odd multiples of 180 degrees, with the gain margins, dB."""
+    """Return the phase crossovers of a loop (k,), where its phase is an odd multiple of 180 degrees, and gain margins, dB."""
     gain, turns = decibels(response), (degrees(response) - 180.0) / 360.0
     return [Crossing(w, -float(np.interp(np.log(w), np.log(omega), gain))) for w in _crossings(omega, turns)]
 
 
 def gain_crossings(omega: np.ndarray, response: np.ndarray) -> list[Crossing]:
-    """Return the gain crossovers of a loop (k,), at 0 dB, with the phase margins, degrees above -180, in (-180, 180]."""
+    """Return the gain crossovers of a loop (k,), at 0 dB, and phase margins, degrees above -180, in (-180, 180]."""
     phase, level = degrees(response), decibels(response)
     crossings = []
     for k in np.flatnonzero((level[1:] * level[:-1] <= 0.0) & (level[1:] != level[:-1])):

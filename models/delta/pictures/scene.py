@@ -89,7 +89,7 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
     )
     for i, R in enumerate(ROTATIONS):
         shaft, bend, wrist = shafts[:, i], elbows[:, i], wrists[:, i]
-        solids.append(Solid(f"link {i + 1}", _across(R[:, 0], bend - shaft, shaft), link, look=Look.OPAQUE))
+        solids.append(Solid(f"link {i + 1}", _poses_with_axes(R[:, 0], bend - shaft, shaft), link, look=Look.OPAQUE))
         for side in (-1.0, 1.0):
             start = bend + side * SPREAD * unit * R[:, 0]
             solids.append(Solid(f"rod {i + 1}", along(wrist - bend, start), rod_mesh, look=Look.OPAQUE))
@@ -98,7 +98,7 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
     return solids
 
 
-def _across(x: Array, z: Array, origin: Array) -> Array:
+def _poses_with_axes(x: Array, z: Array, origin: Array) -> Array:
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H

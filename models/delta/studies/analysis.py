@@ -28,7 +28,7 @@ class Equilibrium:
     y : (3,) motor angles, rad.
     w : (3,) tool position, m.
     torque : (3,) holding torque, N m.
-    residual : largest rate of any state, in rad/s and rad/s^2: zero within rounding error.
+    residual : largest rate of any state, SI: zero within rounding error.
     """
 
     y: np.ndarray
@@ -93,9 +93,9 @@ def linearise_reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Lin
 
 
 def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.ndarray) -> Linear:
-    """Return the system in theta and p = M(theta) v as one in theta and v; at rest dp = M dv."""
     from scipy.linalg import block_diag
 
+    # At rest dp = M dv.
     arms = robot.forward_kinematics(y).theta.reshape(3, 3)
     inertias = [np.asarray(arm.inertia(theta, robot.parameters), dtype=float) for theta in arms]
     mass = block_diag(*(part for inertia in inertias for part in (np.eye(3), inertia)))
@@ -104,8 +104,8 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
-    """Return poles and zeros with as many cancellations as possible: pairs within `tolerance` times the size of the pole, or
-    times 1 1/s for a smaller pole.
+    """Return poles and zeros with as many cancellations as possible: pairs whose distance is at most `tolerance` times the
+    magnitude of the pole, or `tolerance` in 1/s for a pole below 1/s.
 
     Double poles of a Jordan block scatter by the square root of the rounding error.
     """
@@ -142,7 +142,7 @@ def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * 
     ends = determinant(low), determinant(high)
     if ends[0] * ends[1] > 0.0:
         roots = [f"{linearise_reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
-        title = f"no root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
+        title = f"no single root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
         why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
         raise error("E469", title, "other limits; `sweep_poles` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))

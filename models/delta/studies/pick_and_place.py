@@ -1,5 +1,4 @@
-"""Pick and place: motions of a delta robot's tool within limits, checked against its workspace, and their simulation under
-control."""
+"""Pick and place: motions of a delta robot's tool within limits and its workspace, and runs that follow them."""
 
 from __future__ import annotations
 
@@ -122,7 +121,7 @@ def track(
     control : a controller; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
     t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts until the motion ends.
 
-    Raises `ModelError` E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
+    Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E476, E478 from the controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)

@@ -203,7 +203,7 @@ Numbers = Sequence[float] | np.ndarray
 @dataclass(frozen=True)
 class DeltaRobot:
     """Delta robot of three arms whose tips are joined by stabilised ideal constraints; y are the motor angles (3,) in rad, w is
-    the tool position (3,) in m, and x3 points down. Compiled graphs are cached for all robots with equal parameters.
+    the tool position (3,) in m, and x3 points down. Equal robots share a cached compiled graph.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ class DeltaRobot:
         project: bool = True,
         **settings: Any,
     ) -> DeltaRun:
-        """Run from 0 to t_end (s), by default from rest at pi/4.
+        """Run from `t_start` (by default 0) to t_end (s); by default the robot starts at rest with motor angles of pi/4.
 
         Parameters
         ----------

@@ -110,13 +110,13 @@ REST = (0.25 * math.pi,) * 3
 class TouchPlan:
     """Plan of a soft touch.
 
-    Raises `ModelError` E441 for invalid values, or times out of order.
+    Raises `ModelError` E441 for invalid values, a contact before the slow approach, or a slow approach longer than the gap.
 
     Source: Bortoff 2020, fig. 13. ("Within 5 mm" at 2.5 s, as there, is impossible: 9.5 s at 0.2 mm/s cover only 1.9 mm.)
     """
 
     place: tuple[float, float, float] | None = vector(
-        3, "m", "tool position at the contact, approached in the direction of +x1; by default, motor angles of pi/4", None
+        3, "m", "tool position at the contact, by default that of motor angles of pi/4; the finger approaches along +x1", None
     )
     gap: float = number("m", "distance between finger and brick at the start", 0.045, above=0.0)
     arrive: float = number("s", "time at which the finger is near and the slow approach begins", 2.5, above=0.0)
@@ -169,7 +169,7 @@ class TouchDesign:
     Lambda : (3, 3) task-space inertia at the contact, kg.
     damping : damping of the joints, along x1 at the tool, N s/m.
     gains : gains of the controller and the contact.
-    speed : finger speed just before the contact, reduced by the joint damping, m/s.
+    speed : finger speed just before the contact, m/s; the damping reduces it if kp fades.
     """
 
     position: np.ndarray
@@ -180,8 +180,8 @@ class TouchDesign:
 
 
 def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
-    """Compute the gains from the holding force Lambda_xx kd v and the peak Lambda_xx alpha1 v_c, with the speed v_c reduced by
-    damping.
+    """Compute the gains from the holding force Lambda_xx kd v and the peak Lambda_xx alpha1 v_c, where v_c is the speed just
+    before the contact; kd and kp of the plan have priority.
 
     Raises `ModelError` E463, E464 for a contact out of reach; E477 for a peak below the holding force.
     """
@@ -211,7 +211,7 @@ def approach(plan: TouchPlan, position: np.ndarray) -> Motion:
 
 
 def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchDesign) -> Control:
-    """Return the sampled controller of a plan; kp is a function of time. Raises E476 for gains outside 0 <= kp <= kd^2."""
+    """Return the sampled controller of a plan. Raises E476 for gains outside 0 <= kp <= kd^2."""
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
     gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)
@@ -276,8 +276,8 @@ def soft_touch(
     plan : plan of the touch; by default figure 13 of the paper.
     t_end, samples, rtol, settings : as for `bondgraph.run.simulate`.
 
-    Raises `ModelError` E463, E464 for a start or contact out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
-    that no gains give.
+    Raises `ModelError` E463, E464 for a start or contact out of reach; E471 for descending times of `fade`; E476 for gains
+    outside 0 <= kp <= kd^2; E477 for forces that no gains give.
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,9 @@ MAX_COMPONENTS = 7
 
 NEGLIGIBLE_SHARE = 1e-9
 """Fraction of the largest value in the same unit below which a quantity is negligible."""
+
+
+SPATIAL_UNIT = re.compile(r"1|(m|rad|N|N m|N s|N m s)(/s(\^2)?)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +127,9 @@ def first_plots(scene: Scene) -> list[str]:
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
     """Return the quantities for the page's script, including `first`.
 
-    Returns quantities as (name, unit, index of the first curve, count of curves, False for the joints of a mechanism, whose three
-    components are not x, y and z), further names with the index of their quantity, the number of omitted quantities, and the
-    downsampling, whose times are in `packed` as "tq".
+    Returns quantities as (name, unit, index of the first curve, count of curves, True if three components may be x, y and z:
+    neither joint velocities nor, for example, amounts or currents), further names with the index of their quantity, the number of
+    omitted quantities, and the downsampling, whose times are in `packed` as "tq".
     """
     result = rows.result
     plottable_quantities = plottable(result)
@@ -145,7 +149,7 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
         index[key] = len(quantities)
         values = rows.values(names[0]).reshape(len(rows.t), -1)
         curves = [packed.curve(downsampling.select(values[:, k])) for k in range(slot.size)]
-        of_joints = any(name.startswith(joints) for name in names)
-        quantities.append((names[0], slot.unit, curves[0], slot.size, not of_joints))
+        spatial = all(map(SPATIAL_UNIT.fullmatch, slot.unit.split(", "))) and not any(name.startswith(joints) for name in names)
+        quantities.append((names[0], slot.unit, curves[0], slot.size, spatial))
         also += [(name, index[key]) for name in names[1:]]
     return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "downsampling": downsampling}

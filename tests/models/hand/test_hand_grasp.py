@@ -167,6 +167,8 @@ def test_invalid_grasps_are_refused() -> None:
         grasp_matrix(np.eye(3), None, model="hard")
     with pytest.raises(ModelError, match="E150 `normals` cannot be None"):
         grasp_matrix(np.eye(3), None, model="soft")
+    with pytest.raises(ModelError, match=r"E150 `model` .* cannot be 'frictionless'"):
+        squeeze_forces(np.eye(3), np.eye(3), 0.5, model="frictionless")
 
 
 def test_three_fingers_in_a_plane() -> None:

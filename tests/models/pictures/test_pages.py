@@ -318,6 +318,13 @@ def test_joint_velocities_are_shown_but_not_as_x_y_z() -> None:
     assert {name: data["quantities"][k][-1] for k, name in data["open"]} == {"mass.flow": True, "arm.mechanism.flow": False}
 
 
+def test_three_currents_are_not_shown_as_x_y_z() -> None:
+    graph, winding = Graph("machine"), J1("winding", dimension=3)
+    graph.connect(Se("supply", (1.0, 2.0, 3.0)), winding).connect(winding, I("stator", inductance=1.0))
+    data = data_of(page(simulate(graph, 0.1, progress=False)))
+    assert {name: data["quantities"][k][-1] for k, name in data["open"]} == {"stator.flow": False}
+
+
 def test_without_storages_outputs_of_blocks_or_efforts_are_shown() -> None:
     graph, loop = Graph("lamp"), J1("loop", domain="electrical")
     graph.connect(Se("source", 12.0), loop).connect(loop, R("lamp", 4.0))

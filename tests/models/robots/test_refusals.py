@@ -317,6 +317,11 @@ def test_meshes_that_are_missing_and_the_advice_about_them(tmp_path: Path) -> No
     assert codes(refused(path, meshes="pretty")) == ["E527"]
     assert codes(refused(path, packages="parts")) == ["E527"]
     assert codes(refused(path, packages={"parts": 3})) == ["E527"]
+    (tmp_path / "parts").mkdir()
+    error = refused(tmp_path / "parts" / "a.urdf", path.read_text())
+    assert f"there is no wedge.stl in {(tmp_path / 'parts').resolve()}" in str(error)
+    local = path.read_text().replace("package://parts/", "")
+    assert "packages=" not in str(refused(tmp_path / "b.urdf", local))
 
 
 @pytest.mark.parametrize(

@@ -209,7 +209,7 @@ DOUBTFUL = {
     "two unlike links": ('<link name="tool"/>', f'<link name="tool"/><link name="tool">{BODY}</link>', "E523 two links are"),
     "two axes": ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="0 1 0"/>', "E522 <joint> .* has 2 elements <axis>"),
     "another parent": ('"stand"/><child', '"wrld"/><child', r'E523 .*"wrld"[^$]*<link name="wrld"/>'),
-    "joints after the end": ("</robot>\n", '</robot>\n<joint name="c"/>', "E520 .*Extra content[^$]*before the line </robot>"),
+    "joints after the end": ("</robot>\n", '</robot>\n<joint name="c"/>', "E520 .*Extra content[^$]*before the end of the"),
     "an open element": ('<link name="tool"/>', '<link name="tool">', "E520 .*mismatch"),
     "many slips hide an error": (
         "<robot",
