@@ -83,7 +83,7 @@ class Sink(Protocol):
         """Begin a run of a model."""
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Take the next samples: times (k,), s, and values (k, *shape) by name, which the sink may keep."""
+        """Take the next samples: times (k,), s, and values (k, *shape) by name; the sink may keep these arrays."""
 
     def end(self, wrong: str, valid: int) -> None:
         """End the run; `wrong` is the reason why it ended early or cannot be trusted, "" if the run is ok; the first `valid`

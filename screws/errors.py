@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class ScrewbondError(Exception):
-    """Base of all errors that the user can fix, here and in the packages built on this package."""
+    """Base of the errors of screws, bondgraph and screwbond that the user can fix."""
 
 
 class CodedError(ScrewbondError):

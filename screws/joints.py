@@ -1,7 +1,8 @@
 """Joints: unit screws of the free motions of a joint, and the constraint wrenches that it transmits.
 
 A joint of n freedoms is a set of n independent twists in one frame, the joint frame; T = screws @ q' at its reference pose, where
-the frames of the two bodies coincide. The wrenches that it transmits do no work on any of these twists.
+the frames of the two bodies coincide. The wrenches that it transmits do no work on any of these twists. Constructors raise
+`GeometryError` G132 for an axis that is zero or not three finite numbers, G133 for a point that is not three finite numbers.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis (6, 6 - n) of the wrenches whose power on every column of `screws` (6, n) vanishes.
 
     The basis follows the coordinate axes where possible: each column is the projection of the axis with the largest remainder.
+    Raises `GeometryError` G131 for an array of another shape, or one that is not finite.
     """
     screws = _screws(screws)
     n = screws.shape[1]
@@ -121,7 +123,7 @@ def prismatic(axis: Vector3, name: str = "prismatic") -> Joint:
 
 def helical(axis: Vector3, point: Vector3 = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
     """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad). Zero pitch
-    gives a revolute joint."""
+    gives a revolute joint. Raises `GeometryError` G133 for a pitch that is not finite."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
         raise GeometryError("G133", f'the pitch of joint "{name}" is {pitch}', "a finite pitch in m/rad")
@@ -136,7 +138,7 @@ def cylindrical(axis: Vector3, point: Vector3 = ORIGIN, name: str = "cylindrical
 
 def universal(axis1: Vector3, axis2: Vector3, point: Vector3 = ORIGIN, name: str = "universal") -> Joint:
     """Return a universal joint: crossing axes through `point` (m), the second of which moves with the first; two freedoms
-    (rad)."""
+    (rad). Raises `GeometryError` G132 for parallel axes."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:

@@ -38,7 +38,7 @@ SPARSE = 400
 @dataclass(frozen=True, eq=False)
 class Derivatives:
     """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
-    `Point` returns the `Linear` system at this point."""
+    `Point` returns the `Linear` system at this point; it raises E260 and E262 as `linearise` does."""
 
     compiled: Compiled
     states: tuple[str, ...]
@@ -164,8 +164,9 @@ def linearise(
     parameters : changes of parameters by name.
     modes : state of each automaton, by name.
 
-    Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state of
-    the wrong shape, E260 for derivatives that are not finite, E262 if no solution of an algebraic loop is found.
+    Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
+    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found; and the
+    errors of `point_of`.
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)

@@ -45,13 +45,14 @@ _SAMPLINGS = ("zoh", "foh", "impulse", "tustin", "bilinear", "euler", "backward_
 class Linear:
     """Linear system dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`.
 
-    For a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period.
+    For a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period. Methods that
+    need dense matrices raise E256 for more than 4000 states: all but `part`, `at`, `frequency_response` and `poles(count)`.
 
     Parameters
     ----------
     A, B, C, D : (n, n), (n, inputs), (outputs, n), (outputs, inputs); NumPy arrays, or SciPy's sparse arrays if n is large.
     states, inputs, outputs : a name for every row and column.
-    rates : x' at the point, (n,); zero at an operating point.
+    rates : x' at the point, (n,); zero at an operating point, except for its `moving` states.
     values : outputs at the point.
     point : point of linearisation; None after a change of states.
     period : period of a sampled system, s; None for a continuous one.
@@ -92,7 +93,7 @@ class Linear:
         return hasattr(self.A, "toarray")
 
     def dense(self) -> Matrices:
-        """Return A, B, C, D as NumPy arrays; raise E256 for sparse arrays of more than 4000 states."""
+        """Return A, B, C, D as NumPy arrays."""
         if not self.is_sparse:
             return self.A, self.B, self.C, self.D
         if self.order > MAX_DENSE:
@@ -102,8 +103,7 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return the eigenvalues of A (1/s for a continuous system) by real part: all, or the `count` nearest to `near`; raise
-        E256 for all poles of more than 4000 states."""
+        """Return the eigenvalues of A (1/s for a continuous system) by real part: all, or the `count` nearest to `near`."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
@@ -130,7 +130,7 @@ class Linear:
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
         """Return the transfer function from one input to one output, without common poles and zeros; a name may be left out if
-        there is only one. Raises E255 for an unknown input or output."""
+        there is only one. Raises E255 for an unknown name, or for a missing one of several."""
         part = self._single(input, output)
         return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
@@ -229,7 +229,8 @@ class Linear:
         margins : True to show gain and phase margins in the title.
         axes : two existing Matplotlib axes to draw on.
 
-        Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
+        Raises `ModelError` E255 for an unknown input or output, E150 for frequencies that are not positive, E258 without
+        python-control.
         """
         omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         look = {"dB": True, "deg": True, "display_margins": margins}

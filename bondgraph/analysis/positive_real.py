@@ -61,8 +61,8 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     frequencies : further frequencies to test, rad/s.
     tolerance : amount by which rounding errors may lower a margin below zero.
 
-    Raises `ModelError` E257 if the numbers of inputs and outputs differ or are zero; E564 for a sampled system; E100 for anything
-    but a `Linear`.
+    Raises `ModelError` E257 if the numbers of inputs and outputs differ or are zero; E564 for a sampled system; E256 for more
+    than 4000 states; E100 for anything but a `Linear`.
     """
     if not isinstance(linear, Linear):
         title = f"passivity takes a linear system, not {type(linear).__name__}"

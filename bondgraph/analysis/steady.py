@@ -124,8 +124,8 @@ def operating_point(
     iterations : maximum number of steps.
 
     Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for more than 3000
-    unknowns if the Jacobian is singular or not square, E261 for an unknown state or an array as a target; and the errors of
-    `linearise`.
+    unknowns if the Jacobian is singular or not square, E261 for an unknown state or a target that is not one finite number; and
+    the errors of `linearise`.
     """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
@@ -310,7 +310,7 @@ def sensitivities(
     at : an operating point; the start values by default, which should then be a steady state.
 
     Raises `ModelError` E259 if there is no steady state after a small change of a parameter, E256 if A is singular, with more
-    than 3000 states; E250, E251, E260 as in `linearise`.
+    than 3000 states; and the errors of `linearise`.
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)

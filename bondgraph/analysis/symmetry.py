@@ -74,11 +74,10 @@ def reciprocity(
 
     Parameters
     ----------
-    points : number of points.
+    points, seed : number of points, and the seed of their random numbers.
     spread : standard deviation of the points: of states about their start values, in units of their nominal sizes; of the inputs
         of resistors about zero.
-    seed : seed of the random numbers.
-    tolerance : tolerance for rounding errors.
+    tolerance : largest relative error that passes the checks.
     """
     compiled = compiled_form(model, "reciprocity")
     env, system = compiled.evaluate(), compiled.system

@@ -84,7 +84,7 @@ class Compiled(Frozen):
         return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in values.items()})
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all quantities of a result."""
+        """Return the names of all quantities of a result except variables inside elements."""
         return self.program.layout.names()
 
     def _parameters(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
@@ -212,9 +212,8 @@ class Compiled(Frozen):
             states below it); or new values, {"hinge.rate": 2.0}. All other states change as little as possible, measured by
             kinetic energy, as if by an impulse of the constraints.
 
-        Returns `initial` with, if constraints are active, all states that an impulse can move, else the new values of states in
-        `keep`. Raises `ModelError` as `initial` does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
-
+        Returns `initial` with all states that an impulse can move or, if no constraint is active, with the new values in `keep`.
+        Raises `ModelError` as `initial` does, E122 for unknown names, and E432 if no velocities satisfy the constraints.
         """
         x, m, p = self.starting_point(initial, parameters, t_start)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
@@ -283,15 +282,12 @@ class Compiled(Frozen):
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
-        """Run from `t_start` to `t_end` (s).
+        """Run from `t_start` to `t_end` (s), with arguments as for `bondgraph.simulate`, but without compiling again.
 
-        Parameters
-        ----------
-        parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
-
-        Raises `ModelError` as `initial` does, E309 for parameters that make a quantity infinite or NaN, E214 for switches whose
-        modes contradict the start values, E218 and E455 for start positions and velocities that violate the constraints;
-        `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E125 for start values that a formula refuses, E309 for parameters that make a
+        quantity infinite or NaN, E214 for switches whose modes contradict the start values, E218 and E455 for start positions and
+        velocities that violate the constraints; `RunError` for invalid settings, E322 for an unknown setting, E346 and E348 for
+        quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -303,11 +299,7 @@ class Compiled(Frozen):
     ) -> PreparedRun:
         """Prepare many runs from `t_start` to `t_end` (s): `run = compiled.prepare_run(5.0)`, then
         `run(parameters={"spring.stiffness": 80.0})` gives the result of `simulate`, and `run.run_many` executes many runs in one
-        call.
-
-        Parameters
-        ----------
-        keep, sink : as for `simulate`, for single runs; `run_many` has its own `keep`.
+        call. `keep` and `sink`, as for `simulate`, apply to single runs; `run_many` has its own `keep`.
 
         Raises `RunError` for invalid settings, E322 for an unknown setting.
         """
@@ -335,7 +327,8 @@ class Compiled(Frozen):
         >>> round(float(solve_ivp(ode.rates, (0.0, 1.0), ode.start, rtol=1e-9, atol=1e-9).y[0, -1]), 6)
         0.367879
 
-        Raises as `simulate` does for parameters and start values; `RunError` E349 for models with sampled blocks.
+        Raises as `simulate` does for parameters and start values; `RunError` E349 for models with sampled blocks or delays, and
+        for an algebraic loop without a solution at the start.
         """
         from bondgraph.prepared.runs import ode_of
 
@@ -372,8 +365,8 @@ class Compiled(Frozen):
     def evaluate(
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
-        """Return all values by name from the plain formulas in floats: the reference for compiled code, which supplies only the
-        unknowns and time derivatives."""
+        """Return all values by name, by default at the start: the reference for compiled code, which supplies only the unknowns
+        and time derivatives; all other values come from the formulas in floats."""
         x0, m0 = self.initial()
         x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
         if self.program.loops:

@@ -84,9 +84,9 @@ Compilable = Compiled | Graph | Model
 
 
 def equations(model: Model, causality: Causality | None = None) -> System:
-    """Return the sorted statements of a model: the stages from `assign_causality` to `unrepeatable_formulas`.
+    """Return the sorted statements of a frozen model, by default with the causality of `assign_causality`.
 
-    Raises `ModelError` with all problems of a stage; E100 for an argument that is not a model.
+    Raises `ModelError` with all problems of a stage; E100 for an argument that is not a frozen model.
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")

@@ -18,7 +18,7 @@ from bondgraph.run_arguments import Initial, StartValues, start_values_of
 @short_repr
 @dataclass(frozen=True)
 class Point:
-    """A time (s), state x (n,), the user's parameters p (without derived parameters) and modes m."""
+    """A time (s), state x (n,), the user's parameters p (k,), without derived parameters, and modes m (modes,)."""
 
     t: float
     x: np.ndarray
@@ -41,7 +41,7 @@ def point_of(
         parameters are used too.
     modes : names of automata and of their current states.
 
-    Raises `ModelError` E252 for an `initial` of the wrong shape; E121, E122, E124 for invalid changes.
+    Raises `ModelError` E252 for an array of another shape or with NaN or infinite numbers; and the errors of `Compiled.initial`.
     """
     begin = start_values_of(initial)
     named = begin if isinstance(begin, Mapping) else {}

@@ -30,11 +30,14 @@ def Block(
     """Return a signal block: `equations` are (outs, formula, args) over local names.
 
     `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or a plain start value, `rates`
-    maps states to the local names of their time derivatives. Every local name except inputs is the signal `<name>.<local>`.
+    maps states to the local names of their time derivatives, `symbols` and `units` map local names to LaTeX and to units. Every
+    local name except inputs is the signal `<name>.<local>`.
 
     `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period`, s, n = 0, 1, ...
     (without a period, only at `offset`); both become parameters of these names. A state without a rate is held between ticks, and
     between the resets of automata. `breaks` names parameters that are times (s) of jumps or kinks of a result.
+
+    Raises `ModelError` E118 for a parameter with the name of a given `period` or `offset`, E150 for arguments of a wrong type.
     """
     need_mapping("parameters", parameters, '"k": 2.0')
     values, inputs = dict(parameters or {}), inputs or {}

@@ -168,8 +168,8 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
         steps.
     outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
-    Raises `ModelError` E110 for another `kind` or `outside`, E146 for points that are not finite and ascending, E147 for values
-    that do not match the points or are not finite, or for a periodic curve with different ends.
+    Raises `ModelError` E110 for another `kind` or `outside`, E146 for points that are not finite and ascending, E147 for fewer
+    than two points, values that do not match them or are not finite, and a periodic curve with different ends.
     """
     choice("curve", "curve", kind=(kind, tuple(SLOPES)), outside=(outside, OUTSIDE))
     knots = checked_points("a curve", "curve", points)

@@ -45,7 +45,7 @@ def Friction(
     """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort needed to hold it is
     below `stick_limit` (by default `limit`); otherwise it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    At a dead centre no effort can hold the flow: friction changes its direction there, without an impulse.
+    At a dead centre no effort can hold the flow: the friction effort reverses there, without an impulse.
 
     Its automaton has its name and the states "stick", "forward" and "backward"; it starts slipping if its parts move relative to
     each other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force if the limits are coefficients
@@ -70,6 +70,8 @@ def Friction(
     limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), both non-negative,
         the second no less than the first.
     viscous : additional effort per flow, non-negative.
+    initial : state at the start.
+    alpha1 : rate, 1/s, at which a remaining flow decays while it sticks.
     scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` equals `scale` by
         default, and is for one dimension only.
     heat : True for a port "heat" as on an `R`, out of which its power flows as heat; the energy of an impulse is recorded as

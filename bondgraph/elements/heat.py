@@ -32,8 +32,8 @@ def HeatTransfer(
 
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 
-    Raises `ModelError` E110 unless exactly one of `conductance` and `heat` is given; a model is refused (E153) if a formula
-    without signals moves heat from cold to hot.
+    Raises `ModelError` E110 unless exactly one of `conductance` and `heat` is given, and for `parameters` or `signals` without
+    `heat`; a model is refused (E153) if a formula without signals moves heat from cold to hot.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """

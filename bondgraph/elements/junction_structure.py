@@ -29,7 +29,7 @@ def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports
     """Return a transformer: f2 = N f1, e1 = N^T e2, where power from port 1 to port 2 is positive.
 
     `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its entries are part of the equations (as in a
-    selection of components) and are not run-time parameters.
+    selection of components) and are not run-time parameters. Raises `ModelError` E128 for a ratio of another shape.
     """
     if structural:
         ratio = in_unit(name, "ratio", ratio, "")
@@ -64,7 +64,7 @@ def MTF(
 @spelled_out
 def GY(name: str, ratio: Any, **ports: Unpack[Ports]) -> Element:
     """Return a gyrator: e1 = r f2, e2 = r^T f1, where power from port 1 to port 2 is positive; `ratio` is a scalar or a matrix
-    (n1, n2)."""
+    (n1, n2). Raises `ModelError` E128 for a ratio of another shape."""
     shape = _ratio_shape("GY", name, ratio, {0: "()", 2: "(n1, n2)"})
     dimensions = (None, None) if shape == () else (shape[0], shape[1])
     return _two_port("GY", name, Gyrator(_RATIO, shape == ()), {"ratio": ratio}, (), dimensions, **ports)

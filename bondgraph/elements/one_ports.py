@@ -183,7 +183,8 @@ def Constraint(
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads signals must match your MTF: compilation compares h' with the flow (E170).
+    A position that reads signals must match your MTF: compilation compares h' with the flow (E170). Raises `ModelError` E110 for
+    an unknown `holds` or `closing`, and for `coordinates` without `position`.
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
@@ -223,7 +224,7 @@ def Se(
 ) -> Element:
     """Return an effort source. Its `effort` is a number or array (a run-time parameter), or a function of parameters and
     signals, as in `Se("u", effort=lambda t: sin(2 * t), signals=["time"])`. None is a structural zero: a free degree of
-    freedom."""
+    freedom. Raises `ModelError` E150 for an element as the effort."""
     return _source("Se", name, "effort", effort, parameters, signals, port)
 
 
@@ -294,12 +295,12 @@ def C(
 ) -> Element:
     """Return a C storage: its state q is the integral of the flow, its effort a function of q.
 
-    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by its usual
-    name, since a bare 50.0 would be ambiguous; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
-    effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
-    `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
-    (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
-    in addition to `output` or `energy`, saves this iteration.
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q), a scalar, diagonal (n,) or symmetric
+    (n, n), by its usual name, since a bare 50.0 would be ambiguous; or a formula: `energy`(q, *parameters, *signals) in J, whose
+    gradient is the effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it
+    too; or `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the
+    effort (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters,
+    *signals), in addition to `output` or `energy`, saves this iteration.
 
     Raises `ModelError` E110 for no law, or for several that do not belong together as above; E562 for a number without its name;
     E563 for a keyword of another domain.
@@ -446,7 +447,7 @@ def Switch(
     domain: Domain | str | None = None,
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
-    """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
+    """Return an ideal switch: its effort is zero while the automaton is in one of the `closed` states, else its flow is zero.
 
     When it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.

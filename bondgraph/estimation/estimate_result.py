@@ -197,7 +197,7 @@ class Estimate:
     trials: tuple[Trial, ...] = field(repr=False)
 
     def __getitem__(self, label: str) -> float:
-        """Return the estimated value with this name."""
+        """Return the estimated value with this name; raise KeyError for another name."""
         if label not in self.labels:
             raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])

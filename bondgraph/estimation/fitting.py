@@ -68,10 +68,12 @@ def estimate(
         the noise, by default estimated from the residuals.
     loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: near 1.345 sigma, the growth of these losses
         changes from quadratic to linear.
-    settings : as for `simulate`; the times of the data replace `samples`.
+    settings : as for `simulate`; the times of the data replace `samples`, each `Experiment` has its own `t_start`, and `strict`
+        has no effect.
 
-    Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
-    for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss.
+    Raises `RunError` E322 for unknown settings; `ModelError` E335 for delays, E693 for FMUs, E321 if `unknown` is not a
+    dictionary, E370 for invalid names, E376 for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an
+    unknown loss.
     """
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')

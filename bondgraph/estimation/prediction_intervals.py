@@ -27,13 +27,7 @@ _ROUNDING = 1e-9
 @answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty:
-    """First-order uncertainty of a run.
-
-    Parameters
-    ----------
-    sensitivities : sensitivities of the run.
-    covariance : covariance of the varied numbers (k, k), in their units.
-    """
+    """First-order uncertainty of a run, from its sensitivities and the covariance (k, k) of the varied numbers in their units."""
 
     sensitivities: RunSensitivities
     covariance: np.ndarray = field(repr=False)

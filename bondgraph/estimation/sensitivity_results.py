@@ -231,7 +231,8 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives (samples, components, k) of the components of several quantities, in order."""
+        """Return the derivatives (samples, components, k) of the components of several quantities, in order; raise E251 for an
+        unknown name."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)
@@ -275,9 +276,9 @@ def run_sensitivities(
     names : names of parameters ("winding.resistance") and of states whose start values vary ("rotor.p"), or of their components.
     t_end, parameters, initial, settings : as for `simulate`.
 
-    Raises `ModelError` E370 for invalid names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373
-    for an event whose guard only touches zero, E374 for a collision without a derivative, E375 if S cannot be integrated; and the
-    errors of `simulate`.
+    Raises `ModelError` E335 for delays, E693 for FMUs, E370 for invalid names, E371 for a start without a derivative, E372 for
+    too large a model; `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375
+    if S cannot be integrated; and the errors of `simulate`.
     """
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, free_parameters_of(compiled, names))

@@ -88,8 +88,8 @@ def explain(
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.
 
-    Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time outside the run, or for the run
-    of a model with other quantities.
+    Raises `ModelError` E100 if `model` is not a model, E693 for FMUs, E251 for an unknown name, E582 for a time outside the run,
+    or for the run of a model with other quantities.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))

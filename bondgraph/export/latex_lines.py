@@ -156,7 +156,7 @@ def latex(model: Compilable, *, powers: bool = False) -> str:
     """Return an `align*` environment: the statements and the equations of unknowns, by element, then transitions and rates.
 
     Values that only transitions or solvers use have no line; energies and powers of the energy balance have lines only with
-    `powers`. A graph is compiled first; raises E100 for anything else.
+    `powers`. A graph is compiled first; raises E100 for anything else, E335 for delays, E693 for FMUs.
     """
     return _aligned(compiled_form(model, "latex").system, powers)
 

@@ -24,7 +24,7 @@ def sympy_statements(model: Compilable) -> list[Any]:
 
     The right-hand sides come from the compiled formulas, run on symbols. A time derivative is the function `d/dt` of its
     argument. The last equations, `residual = 0`, determine unknowns. Updates at ticks and events are included, but not their
-    times: see `sympy_model`. A graph is compiled first; raises E100 for anything else.
+    times: see `sympy_model`. A graph is compiled first; raises E100 for anything else, E335 for delays, E693 for FMUs.
     """
     system = compiled_form(model, "sympy_statements").system
     env = {name: symbol_of(system, name) for name in system.values}

@@ -110,6 +110,9 @@ class Graph(Draft):
         parts = (first, *others)
         for part in parts:
             self._need_parts(part)
+            if isinstance(part, PortRef):
+                title = f'add takes parts, not the port "{part.name}" of "{part.owner.name}"'
+                raise refusal("E100", title, "the part, without .port(...)", about=self.name)
             existing = self.parts.get(part.name)
             if existing is not None and existing is not part:
                 title = f'two parts of "{self.name}" are called "{part.name}"'
@@ -127,7 +130,8 @@ class Graph(Draft):
     def connect(self, tail: Node, head: Node | None = None, *others: Never) -> Graph:
         """Add a bond with its half arrow (positive power) from tail to head; ends that are not in the graph yet are added.
 
-        Raises `ModelError` E100 unless there are two ends, and for anything but parts and ports.
+        Raises `ModelError` E100 unless there are two ends, and for anything but parts and ports; E114 for a port of this graph or
+        a graph that contains this graph.
         """
         self._need_parts(*(end for end in (tail, head, *others) if end is not None))
         if head is None or others:
@@ -150,7 +154,6 @@ class Graph(Draft):
         `start`: springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`. A
         single part with two ports, such as a motor or a thermal conductance, conducts from `start` to `stop`, which may be of any
         type, but not ground.
-
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -204,7 +207,7 @@ class Graph(Draft):
         """Remove a part, or the part with this name or path into nested graphs, `left.damper`, with its bonds, the wires to it
         and the ports that expose it. Junctions stay; `freeze` reports signals that other parts still read from it.
 
-        Raises `ModelError` E138 for an unknown part.
+        Raises `ModelError` E100 for anything but a part or a name, E138 for an unknown part.
         """
         if not isinstance(name, str):
             self._need_parts(name)
@@ -299,7 +302,8 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values with a function of other start values and parameters, which are floats or arrays."""
+        """Compute the start values `results` as function(*arguments), a tuple, from start values and parameters by name; they are
+        floats or arrays."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

@@ -277,11 +277,8 @@ def with_start(element: Element, values: Mapping[str, np.ndarray]) -> Element:
 
 
 def dump_model(model: Compilable) -> str:
-    """Return a model as text, for `parse_model`: JSON, with formulas as steps that reading does not execute.
-
-    Parameters
-    ----------
-    model : a `Graph`, or a frozen or compiled model.
+    """Return a `Graph`, or a frozen or compiled model, as text for `parse_model`: JSON, with formulas as steps that reading does
+    not execute.
 
     A model produces the same text in every process. Shapes in pictures that a file cannot hold are listed under "left out".
     Computed start values are written as numbers ("starts": "fixed"), which no longer depend on parameters.

@@ -71,7 +71,7 @@ class Element(Frozen):
         return f'{kind} "{path}"' + (": " + joined_fields(texts) if texts else "")
 
     def law_as(self, kind: type[L]) -> L:
-        """Return the law as an instance of its class, for type checkers."""
+        """Return the law, which must be an instance of `kind`, with this type."""
         assert isinstance(self.law, kind)
         return self.law
 

@@ -50,6 +50,7 @@ class Bond:
 
     @property
     def ends(self) -> tuple[End, End]:
+        """Tail and head."""
         return self.tail, self.head
 
 
@@ -219,7 +220,7 @@ class Model(Frozen):
 
     @cached_property
     def heat_shares(self) -> Mapping[str, float]:
-        """Fraction of the heat into an element that leaves the model there, by path; 1 for other elements at pseudo-bonds.
+        """Fraction of the heat into each R or switch at a 1-junction of pseudo-bonds that leaves the model there, by path.
 
         An R between two temperatures, at a 1-junction with both, passes on all its heat (0). Without a second temperature it
         conducts to surroundings at zero, which no element represents (1, or its share if several R are at a junction).

@@ -154,8 +154,8 @@ class PreparedRun:
     def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise E309, E214, E218 and
-        E455 as `simulate` does."""
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels; raise the errors of
+        `Compiled.simulate` for parameters and start values."""
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
         x, m, p = compiled.starting_point(initial, parameters, t)

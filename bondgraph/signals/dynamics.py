@@ -94,8 +94,9 @@ def pid(
     values of these states by name (zero by default). `limits` (lowest, highest) clamp y. Then the integral must not wind up: by
     back-calculation, integral' = e + (y - v) / (ki Tt), where v is y without limits and Tt = `tracking_time` in s, often kp / ki.
 
-    Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or if
-    `tracking_time` is missing with `limits` and `ki` or given without both, E148 unless limits are a pair in this order.
+    Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, if
+    `tracking_time` is missing with `limits` and `ki` or given without both, and for an `initial` that does not name states,
+    E148 unless limits are a pair in this order.
 
     Source: Astrom and Hagglund 2006, Advanced PID Control, section 3.5 (back-calculation and tracking).
     """

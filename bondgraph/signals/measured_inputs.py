@@ -63,8 +63,9 @@ def measured(
     slash, "height / mm", or in a row of units below, is converted: points over time to s, values to `unit`, else to SI. A
     file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
-    Raises `ModelError` E444 for a file or column that is missing or contains no numbers, E445 for a unit that cannot be read or
-    converted, E446 for rows without a number, for points that do not ascend, and for times whose day is ambiguous.
+    Raises `ModelError` E444 for a file that cannot be read, a missing or ambiguous column, cells that are not numbers, and fewer
+    than two rows; E445 for a unit that cannot be read or converted; E446 for rows without a number, for points that do not
+    ascend, and for times whose day is ambiguous.
     """
     columns = _columns(name, source, value, over)
     point_unit, value_unit = "s" if input == "time" else "", shown.get("unit", "")

@@ -160,7 +160,6 @@ class NpzSink(_FileSink):
     `json.loads(str(np.load("run.npz")["screwbond"]))` the model, the units, and the reason why a run is not ok.
 
     During the run, each quantity is written to its own temporary file.
-
     """
 
     def _begin(self, model: str) -> None:
@@ -240,7 +239,8 @@ class ZarrSink(_FileSink):
     """Zarr folder, version 3: `xarray.open_zarr("run.zarr", consolidated=False)["rotor.flow"]`, over "t".
 
     Each array has its "units" among its attributes; the folder has the "model" and, for a run that ended early or cannot be
-    trusted, "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed.
+    trusted, "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed; `begin` raises
+    `RunError` E348 for names with a slash, or names that differ only in case.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -316,7 +316,8 @@ class Observer(Sink):
 def sink_for(target: object) -> Sink:
     """Return the sink for a target: the target itself, a sink chosen by the extension of a path, or an observer for a function.
 
-    Raises `RunError` E348 for anything else, `FileError` E415 for an unknown extension.
+    Raises `RunError` E348 for anything else, such as a function of other arguments; `FileError` E415 for an unknown extension;
+    `ExtraError` E416 if the package that writes the format is not installed.
     """
     if isinstance(target, str | os.PathLike):
         return SINKS[known_ending(target, *SINKS)](target)

@@ -206,7 +206,7 @@ def sweep(
         device; `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;
+    `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker fails, E282 to E294 for GPUs;
     `ExtraError` E416 if the GPU package is not installed; `KeyboardInterrupt`, after the finished runs are stored, with a note on
     how to resume.
     """

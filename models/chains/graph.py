@@ -367,8 +367,8 @@ def chain_graph(
     nominal : typical size of the states, as for `IC`.
 
     Parameters of the graph: `mechanism.<link> mass` and every other parameter of `inertia_numbers`, `mechanism.gravity` (its
-    magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
-    the equations.
+    magnitude; the direction is fixed), `mechanism.joint stiffness` and `mechanism.stop stiffness` (n,), `damping.resistance`
+    (n,). Lengths and axes belong to the equations.
 
     Raises `ModelError` E450 without a tree or freedoms; E339 for a `position` beyond limits that are not ignored; E454 for ports,
     start values or options incompatible with the tree, or a singular mass matrix; E526 and E538 as for `mass_matrix`; E135 for an

@@ -117,8 +117,8 @@ def body_jacobian(tree: Tree, link: int | str, q: Any) -> np.ndarray:
 def jacobian(tree: Tree, link: int | str, q: Any, axes: str = "world", at: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Return the geometric Jacobian J (6, n), [omega; v] = J q', of the point `at` (3,) of a link, m, in the link's frame.
 
-    `axes` : axes of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or an
-        invalid point.
+    `axes` are those of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or an
+    invalid point.
     """
     number, point = tree.index(link), floats(at, (3,))
     if axes not in ("world", "link") or point is None:

@@ -75,7 +75,7 @@ class UncheckedInertia(BodyInertia):
 @in_units(mass="kg", radius="m", start="m", end="m")
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
     """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
-    faces."""
+    faces. Raises `ModelError` E150 for an invalid radius or centre, and the errors of `BodyInertia`."""
     _need_radius(radius)
     a, b = _point("start", start), _point("end", end)
     length = float(np.linalg.norm(b - a))
@@ -86,7 +86,8 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
 
 @in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
-    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) whose centre is at `centre` (m)."""
+    """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) whose centre is at `centre` (m). Errors are those of
+    `cylinder_inertia`."""
     _need_radius(radius)
     return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), _point("centre", centre))
 

@@ -348,7 +348,8 @@ class Tree:
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
     E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not match the joint,
-    or an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic; E537 for limits that leave no motion.
+    or an invalid inertia; E535 for a parent that is unknown, cyclic or later; E537 for a mimic that is unknown, cyclic or
+    invalid, or for limits that leave no motion.
     """
 
     name: str

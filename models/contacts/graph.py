@@ -250,7 +250,7 @@ def contact(
     places : largest number of places at which the bodies touch simultaneously. Each of several places is a separate
         contact inside this contact, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x,
         y, z of the world. The run ends when two places merge.
-    compliance : parameters of `Compliant`, the default law: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
+    normal_stiffness, ... torsional_friction : parameters of `Compliant`, the default law.
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for surfaces with two charts, `chart 1`,
@@ -359,7 +359,7 @@ def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None,
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
     Return the graph. By default the bodies are those given to `contact`. Raises `ModelError` E566 for anything but a contact, and
-    for bodies that are unknown or have other surfaces than those of the contact; E458, E488, E591 as `attach_joint`.
+    for bodies that are unknown or have other surfaces than those of the contact; E458, E488 and E591 as `attach_joint` does.
     """
     if not (isinstance(contact, Graph) and {"1", "2"} <= contact.ports.keys()):
         raise refusal("E566", f"{contact!r} is not a contact", "contact(name, body1, body2, ...)", about=graph.name)

@@ -183,7 +183,8 @@ def pd_feedforward(
         time.
     unit : unit of the acceleration.
 
-    Raises `ModelError` E470 for invalid gains, E476 for gains outside 0 <= kp <= kd^2, E478 for incomplete wiring.
+    Raises `ModelError` E470 for invalid gains, E476 for gains outside 0 <= kp <= kd^2, E478 for incomplete wiring, times that are
+    not positive, and numbers of axes that differ.
 
     Source: Bortoff 2020, (11).
     """
@@ -270,7 +271,7 @@ def operational_torque(
     period : sampling period, s; None: continuous time. Blocks that tick together do so in the order in which they were added: add
         the controller of u first.
 
-    Raises `ModelError` E478 unless exactly one of mass and Lambda is given.
+    Raises `ModelError` E478 unless exactly one of mass and Lambda is given, and for a period that is not positive.
 
     Source: Khatib 1987, operational space.
     """
@@ -346,8 +347,8 @@ def joint_pid(
         None: continuous time.
     unit : unit of the torque; q is in rad for N m, in m for N.
 
-    Raises `ModelError` E470 for invalid gains, E478 for incomplete wiring, negative gains, kp = 0 with ki and a limit, or a limit
-    that is not positive.
+    Raises `ModelError` E470 for invalid gains, E478 for incomplete wiring, negative gains, kp = 0 with ki and a limit, a limit or
+    time that is not positive, and numbers of joints that differ.
 
     Source: Astrom and Hagglund 2006 (back-calculation).
     """

@@ -35,7 +35,7 @@ def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, t
 
 
 def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller") -> None:
-    """Raise E476 unless kd >= 0 and 0 <= kp <= kd^2, at all times and along all axes.
+    """Raise E476 unless kd >= 0 and 0 <= kp <= kd^2, at all times and along all axes; E470 for gains that do not match.
 
     Within these bounds, e'' + kd e' + kp(t) e = 0 is stable for a constant kd.
 

@@ -201,7 +201,7 @@ def run_maze(
     maze : by default the maze of the paper.
     t_end, samples : end of the run and time between samples, s; the end is a sample too.
     gains : k1 and k2 that replace the maze's, N and N m/rad.
-    parameters, rtol, settings : as for `simulate`.
+    parameters, rtol, settings : as for `simulate`, but without a progress bar by default.
 
     If the ball leaves its ring, the run ends with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
     are not two finite numbers.

@@ -76,7 +76,7 @@ FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks,
 def flow_source(
     name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None, time: str = "time"
 ) -> Element:
-    """Build an Sf with the flow r', whatever the effort: from the start on, the bonded element moves as r does."""
+    """Build an Sf that imposes the flow r', so that the bonded element moves as r does."""
     dimension = motion.shape[0] if motion.shape else None
     options: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
     return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **options)

@@ -52,8 +52,7 @@ class Motion:
     breaks : (N + 1,) ascending times, s.
     coefficients : (N, m) for a scalar motion, (N, m, n) for n axes, lowest power first; N >= 1.
 
-    Raises `ModelError` E470 for arrays that do not match or are not finite, E471 for times that do not ascend, E472 for a
-    jump.
+    Raises `ModelError` E470 for arrays that do not match or are not finite, E471 for times that do not ascend, E472 for a jump.
     """
 
     breaks: Array

@@ -138,7 +138,7 @@ def pick_and_place(
     pause : duration of rest between phases, s.
     at : time of the start, s.
 
-    Raises the errors of `s_curve`.
+    Raises the errors of `s_curve` and `sequence`.
     """
     first, last = _end_points(pick, place)
     up = numbers("the lift", lift)

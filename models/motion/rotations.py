@@ -47,7 +47,8 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
     directions : (3,) or (k, 3), not zero.
     moving : False: fixed axes of the world, R = R_k ... R_2 R_1; True: axes of the body, R = R_1 R_2 ... R_k.
 
-    Raises `ModelError` E475 for a zero axis, or if the numbers of axes and angles differ.
+    Raises `ModelError` E470 for angles without a motion, or axes that are not finite; E475 for a zero axis, or if the numbers of
+    axes and angles differ.
     """
     motions = [angles] if isinstance(angles, Motion) else list(angles)
     joined = axes(*motions)

@@ -176,6 +176,9 @@ def plot_signals(
         legend.
     path : a file whose suffix selects the format (png, svg, pdf).
     limits : range of a signal's axis, by signal.
+    title, dpi : heading, and resolution in dots per inch.
+
+    Raises E415 for another suffix, E414 if the file cannot be written, E416 without Matplotlib, KeyError for an unknown signal.
     """
     colours = len(CYCLE)
     runs = {"": results} if isinstance(results, Result) else dict(results)

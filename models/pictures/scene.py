@@ -202,7 +202,7 @@ class Scene:
 
     @property
     def force_words(self) -> str:
-        """Label of the arrows, or "" without forces (impacts are impulses)."""
+        """Label of the arrows, or "" if no force acts, as in a run whose contacts are only impulses."""
         forces = [force for force in self.all_forces if np.any(force.newtons)]
         if not forces:
             return ""

@@ -154,8 +154,6 @@ def closest_points(
     Raises `GeometryError` G121 if no pair is found, G122 if no pair is isolated (flat on flat, parallel cylinders, a focal
     distance), G123 if the overlap exceeds the curvature limit, G124 if H_1_2 is not a pose.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from screws.surfaces import plane, sphere
     >>> H = np.eye(4)

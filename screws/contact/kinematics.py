@@ -91,8 +91,6 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
     H_0_C1, H_0_C2 : Gauss frames (4, 4) in the world: pose of the body times the frame at its coordinates.
     alpha, d : contact angle and gap from integration.
 
-    Notes
-    -----
     The displacement is the logarithm, to first order, of contact_pose(alpha, d)^-1 H_0_C1^-1 H_0_C2. It is zero if the contact
     coordinates match the poses of the bodies.
     """

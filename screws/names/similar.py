@@ -12,8 +12,8 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED, cu
     """Return the names that an unknown name may mean, the likeliest first; an empty list if no name is similar.
 
     A name that differs only in case is a certain match. Then come names that differ only in underscores, spaces and case; for a
-    path such as `damper.resistance`, names of the same part; names with nearly the same letters, before names of the same part
-    if the first is almost equal; and finally longer names that contain the unknown name.
+    path such as `damper.resistance`, names of the same part; names whose likeness (0 to 1) is `cutoff` or more, before names of
+    the same part if the first is almost equal; and finally longer names that contain the unknown name.
 
     >>> similar_names("PID", ["gain", "pid", "sampled_pid"])
     ['pid']

@@ -321,7 +321,8 @@ def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
 
 
 def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.ndarray) -> PointPairs:
-    """Find the contact points with a gap of at most `reach`, m, of bodies with axes R (b, 3, 3) and origins p (b, 3).
+    """Find the contact points with a gap of at most `reach`, m, of an arrangement whose bodies have axes R (b, 3, 3) and origins
+    p (b, 3).
 
     reach : one number for all pairs; or one for each body, (b,): a pair's reach is then the sum for its two bodies.
     """

@@ -28,7 +28,8 @@ def _length(owner: str, name: str, value: Any) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Solid:
-    """Base of all shapes; holds the pose of the shape's frame in the body. Raises `GeometryError` G142 for an invalid pose."""
+    """Base of all shapes; holds the pose of the shape's frame in the body. Raises `GeometryError` G142 for an invalid pose, G141
+    for a radius, length or edge that is not positive and finite."""
 
     position: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Origin of the shape's frame in the body's, m."""
@@ -146,7 +147,8 @@ class HalfSpace(Solid):
 
 @dataclass(frozen=True, eq=False)
 class Hull(Solid):
-    """Convex hull of points; except against half-spaces, collisions need the package `coal`."""
+    """Convex hull of points; except against half-spaces, collisions need the package `coal`. Raises `GeometryError` G143 for
+    points that enclose no volume."""
 
     points: np.ndarray = field(repr=False)
     """Points (n, 3), m, in the shape's frame; at least four that do not lie in one plane. Points within the hull are dropped."""

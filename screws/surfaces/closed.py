@@ -115,13 +115,16 @@ def derivatives(value: Any, name: str) -> tuple[Triple, Triple, Triple, Triple, 
 
 
 def sphere(radius: float) -> Surface:
-    """Return a sphere about the object origin; `radius` in m."""
+    """Return a sphere about the object origin; `radius` in m. Raises `GeometryError` G101 unless it is positive and finite."""
     checks.check_positive("sphere", radius=radius)
     return Surface(Sphere(), {"radius": float(radius)}, float(radius))
 
 
 def ellipsoid(semi_axes: Sequence[float]) -> Surface:
-    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m."""
+    """Return an ellipsoid about the object origin with semi-axes (a, b, c) along x, y, z, m.
+
+    Raises `GeometryError` G101 unless they are three positive, finite lengths.
+    """
     axes = reals(semi_axes, 3)
     if axes is None:
         title = f"the semi-axes of the ellipsoid are {shown(semi_axes)}"
@@ -142,10 +145,8 @@ def closed_surface(
     parameters : numbers by name; passed to the formula in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a parameter that is not a number, G104 for an inward normal, G105 for a surface that is not
-    regular or has an edge or tip, G107 if the formula fails or does not return three coordinates.
+    regular or has a sharp edge or tip, G107 if the formula fails or does not return three coordinates.
 
-    Examples
-    --------
     >>> pebble = closed_surface(lambda n, a: (a * n[0], a * n[1], 0.5 * a * n[2]), {"a": 0.02})
     >>> pebble.point((1.5707963267948966, 0.0)).round(6).tolist()
     [0.02, 0.0, 0.0]
@@ -252,13 +253,17 @@ class Torus:
 
 
 def plane(extent: float = 1.0) -> Surface:
-    """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture."""
+    """Return the plane z = 0 of the object frame, with the material below; `extent` (m) is half the side of its picture.
+
+    Raises `GeometryError` G101 unless the extent is positive and finite.
+    """
     checks.check_positive("plane", extent=extent)
     return Surface(Plane(), {}, float(extent))
 
 
 def cylinder(radius: float, extent: float | None = None) -> Surface:
-    """Return an infinitely long cylinder about the z axis; `radius` in m; `extent` (m) is half the length of its picture."""
+    """Return an infinitely long cylinder about the z axis; `radius` in m; `extent` (m) is half the length of its picture, by
+    default the diameter. Raises `GeometryError` G101 unless both are positive and finite."""
     checks.check_positive("cylinder", radius=radius)
     size = 2.0 * radius if extent is None else extent
     checks.check_positive("cylinder", extent=size)

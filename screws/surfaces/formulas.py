@@ -140,12 +140,10 @@ def parametric(
     periodic : True for each periodic coordinate, of (u, v).
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` G101 for an empty range or a parameter that is not a number, G104 for an inward normal, G105 for a
-    surface that is not regular, is not finite in its range, or has an edge or tip, G107 for an unusable formula, G116 if `inside`
-    does not define the side.
+    Raises `GeometryError` G101 for an empty range, an invalid `periodic` or a parameter that is not a number, G104 for an inward
+    normal, G105 for a surface that is not regular, is not finite in its range, or has a sharp edge or tip, G107 for an unusable
+    formula, G116 if `inside` does not define the side.
 
-    Examples
-    --------
     >>> import sympy
     >>> u, v, k = sympy.symbols("u v k")
     >>> saddle = parametric((u, v + u / 4, k * u * v), (-1, 1), (-1, 1), {k: 0.5}, (u, v), inside=(0, 0, -1))

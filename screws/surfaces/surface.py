@@ -147,7 +147,8 @@ class Surface:
     def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:
         """Return coordinates (2,) in the other chart, and the turn of the Gauss frame about its z, rad, for any scalar type.
 
-        x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body.
+        x_new = cos(turn) x_old + sin(turn) y_old. The contact angle alpha becomes alpha + turn on either body. Raises
+        `GeometryError` G108 for a surface with one chart.
         """
         if not self.shape.closed:
             raise GeometryError("G108", f"the {self.name} has one chart only", "change charts only where `surface.charts` is 2")

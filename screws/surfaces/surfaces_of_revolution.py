@@ -145,10 +145,8 @@ def revolution(
     parameters : numbers by name; passed to both formulas in this order and kept as run-time inputs.
 
     Raises `GeometryError` G101 for a radius that is not positive or a parameter that is not a number, G104 for an inward normal,
-    G105 for a surface that is not regular or has an edge or tip, G107 for a profile that fails.
+    G105 for a surface that is not regular or has a sharp edge or tip, G107 for a profile that fails.
 
-    Examples
-    --------
     >>> bowl = revolution(lambda w, a: a * (1.0 + 0.1 * w), lambda w, a: 0.8 * a * w, {"a": 0.05})
     >>> bowl.closed, bowl.charts
     (True, 2)

@@ -79,6 +79,7 @@ GRAPHS: list[Case] = [
     ("E114", itself, ('graph "model" would contain itself',)),
     ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is not part of a bond graph",)),
     ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is not part of a bond graph",)),
+    ("E100", lambda: Graph("g").add(R("r", 1.0).port("1")), ('add takes parts, not the port "1" of "r"',)),
     ("E183", lambda: Graph("g", icon="circle"), ("icon that cannot be drawn: 'circle'", 'icon="M0 .5 L1 .5"')),
     ("E183", lambda: Graph("g", icon="M0 0 L2 1"), ("in a box from (0, 0) to (1, 1)",)),
     (

@@ -23,7 +23,8 @@ def to_casadi(model: Compilable, routine: str = "rates") -> Any:
     model : compiled, or a graph, which is compiled first.
     routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
 
-    Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine; `ExtraError` E416 without CasADi.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E660 for an unknown routine; `ExtraError`
+    E416 without CasADi.
     Source: Andersson et al., CasADi: a software framework for nonlinear optimization and optimal control (2019).
     """
     require_package("a CasADi function", "casadi")

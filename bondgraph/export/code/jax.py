@@ -35,8 +35,8 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     lower : "callback" calls the model's machine code on the CPU, also for exact first derivatives with respect to t, x and p, in
         forward and reverse mode; "xla" writes the steps in JAX, for other devices and higher derivatives.
 
-    Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine, E661 for an unknown `lower`, E662 if JAX uses
-    32-bit floats; `ExtraError` E416 without JAX.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E660 for an unknown routine, E661 for an
+    unknown `lower`, E662 if JAX uses 32-bit floats; `ExtraError` E416 without JAX.
     """
     require_package("a JAX function", "jax")
     if lower not in LOWERINGS:

@@ -82,8 +82,8 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     model : compiled, or a graph, which is compiled first.
     name : name of the package, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E271 if an operation
-    has no form in MATLAB, E262 if no solution of an algebraic loop is found at the start.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
+    reserved, E271 if an operation has no form in MATLAB, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "matlab_source")
     return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))

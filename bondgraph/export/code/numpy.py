@@ -87,8 +87,8 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
     model : compiled, or a graph, which is compiled first.
     name : name of the module, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E271 if an operation
-    has no form in NumPy, E262 if no solution of an algebraic loop is found at the start.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
+    reserved, E271 if an operation has no form in NumPy, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "numpy_source")
     return NumPySource(content.name, _source(content))

@@ -189,11 +189,11 @@ def straight_lines(model: Compilable) -> dict[str, StraightLine]:
     """Return the routines of a model by name: `prepare`, which computes the entries after the parameters from p alone, `rates`,
     `outputs`, `guards`, `powers`, `energies`, and the nonzeros of the `jacobian`.
 
-    `reset_k` and `push_k` are the resets of event k. `tick_k` computes x after a tick of clock k, in the order in which
-    simultaneous ticks are executed, if the clock changes states. `newton_k` computes residuals and a Newton step of a nonlinear
-    loop. Other routines serve only the solver.
+    `reset_k` computes x after transition k, and `push_k` the changes of the guards by its impulse, then x without the impulse.
+    `tick_k` computes x after a tick of clock k, in the order in which simultaneous ticks are executed, if the clock changes
+    states. `newton_k` computes residuals and a Newton step of a nonlinear loop. Other routines serve only the solver.
 
-    Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, and the errors of compilation.
     """
     routines = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():

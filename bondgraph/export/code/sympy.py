@@ -187,7 +187,7 @@ class SymPyModel:
     start : (x, u, p, m) at the start: consistent states, and all parameters.
     rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
     resets : x after each transition that changes it, by index of the transition.
-    pushes : by index of a transition, the numbers that its impulse adds to the guards, then x without the impulse.
+    pushes : by index of a transition, the changes of the guards by its impulse, then x without the impulse.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
     loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that hold its unknowns, to be solved
@@ -225,14 +225,10 @@ def sympy_model(model: Compilable) -> SymPyModel:
     """Return a model in SymPy: the compiled routines as expressions with common subexpressions.
 
     Time derivatives, linear algebraic loops, dependent storages and constraints are already solved, as in machine code; nonlinear
-    loops are in `loops`.
+    loops are in `loops`. A graph is compiled first.
 
-    Parameters
-    ----------
-    model : compiled, or a graph, which is compiled first.
-
-    Raises `ModelError` E100 if `model` is not a model, E271 if an operation has no form in SymPy, E262 if no solution
-    of an algebraic loop is found at the start.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E271 if an operation has no form in SymPy,
+    E262 if no solution of an algebraic loop is found at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))

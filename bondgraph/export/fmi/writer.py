@@ -46,11 +46,10 @@ _SHIFT = 2.0**-20
 
 @dataclass(frozen=True)
 class FMU:
-    """Functional mock-up unit in a file.
+    """Functional mock-up unit in the file `path`.
 
     Parameters
     ----------
-    path : path of the file.
     version : version of the standard, 2 or 3.
     identifier : name of the library.
     token : string that the importer must pass back.
@@ -107,8 +106,8 @@ def fmu(
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
         package ziglang; empty for an FMU with only sources.
     sources : True to include the source files.
-    page : True for a `live_page` as documentation, with sliders for the inputs and the first parameters; ranges of its
-        sliders by name, `{"spring.stiffness": (10, 200)}`; or False for none.
+    page : True for a `live_page` in the documentation, with sliders for the first inputs and parameters; ranges of its sliders
+        by name, `{"spring.stiffness": (10, 200)}`; or False for none. It needs an llvmlite that can write WebAssembly.
     name : name of the library, an identifier; the model's name by default.
     initial, parameters, settings : as for `simulate`.
 
@@ -119,7 +118,7 @@ def fmu(
     library contains its sources.
 
     Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
-    if ziglang is missing, E605 if a compiler fails, E614 for an invalid `page`; `FileError` E414 or E415 for the path.
+    if ziglang is missing, E605 if a compiler fails, E614 and E620 to E622 for `page`; `FileError` E414 or E415 for the path.
     """
     ports = drive_ports(model)
     compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))

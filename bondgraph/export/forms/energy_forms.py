@@ -32,8 +32,8 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     model : compiled, or a graph, which is compiled first.
     numbers : substitute the values of all parameters except source parameters.
 
-    Raises `ModelError` E100 if `model` is not a model; E278 for an element that these equations cannot represent; E273, E274 as
-    `state_equations` does.
+    Raises `ModelError` E100 if `model` is not a model; E335 for delays, E693 for FMUs; E278 for an element that these equations
+    cannot represent; E273, E274 as `state_equations` does.
 
     >>> from bondgraph import IC, J1, Graph, R
     >>> from screws.scalars import cos
@@ -55,12 +55,8 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
 def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeEquations:
     """Return d/dt(dL/dv) = E^T dL/dq + Q, with L = T - V, for a model whose independent inertias are IC fields.
 
-    Parameters
-    ----------
-    model, numbers : as for `mechanical_equations`.
-
-    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates, an IC with
-    its own `bias`, and an Euler junction.
+    Arguments and errors are those of `mechanical_equations`, with E278 also for velocities that are not the rates of coordinates,
+    an IC with its own `bias`, and an Euler junction.
     """
     mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
     q, v = _symbols(mechanics.q), _symbols(mechanics.v)
@@ -83,11 +79,7 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonEquations:
     """Return q' = E dH/dp, p' = -E^T dH/dq + Q, with H = T + V, for a model whose independent inertias are IC fields.
 
-    Parameters
-    ----------
-    model, numbers : as for `mechanical_equations`.
-
-    Raises `ModelError` as `lagrange_equations` does.
+    Arguments and errors are those of `lagrange_equations`.
     """
     mechanics = _configurations(compiled_form(model, "hamilton_equations"), numbers)
     names = tuple(_momentum(name) for name in mechanics.v)

@@ -81,12 +81,8 @@ def linear_equations(
 ) -> LinearEquations:
     """Return A, B, C and D of a linear model, as SymPy matrices in its parameters.
 
-    Parameters
-    ----------
-    model, part, numbers, outputs, modes, varying : as for `state_equations`.
-
-    Raises `ModelError` E276 if the equations are not linear in states and inputs, with the first nonlinear statement, or if a
-    block is sampled; and the errors of `state_equations`.
+    Arguments and errors are those of `state_equations`, and `ModelError` E276 names the first statement that is not linear in
+    states and inputs, or refuses a sampled block.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))

@@ -157,9 +157,9 @@ def state_equations(
 
     Numbers are computed exactly and written as decimals, or as fractions if all given numbers are integers.
 
-    Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes, but
-    several exist; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
-    `varying`, E251 in `outputs`, E122 in `modes`, E275 in `part`.
+    Raises `ModelError` E100 if `model` is not a model; E335 for delays, E693 for FMUs; E272 if the equations can only be solved
+    for one combination of modes, but several exist; E273 for a nonlinear loop; E274 for a formula that does not accept symbols;
+    E250 for an unknown name in `varying`, E251 in `outputs`, E122 in `modes`, E275 in `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))

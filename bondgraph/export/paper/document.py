@@ -331,8 +331,8 @@ def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFI
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
     digits : significant digits of numbers, 1 to 17; with 17, they are exactly the values of the model.
 
-    Raises `ModelError` E100 if `model` is not a model, E279 for an unknown style, E557 for invalid digits, E280 for a symbol or
-    formula of your own with a LaTeX command that has no form in Typst.
+    Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E279 for an unknown style, E557 for
+    invalid digits, E280 for a symbol or formula of your own with a LaTeX command that has no form in Typst.
     """
     if style not in STYLES:
         names = ", ".join(f'"{name}"' for name in get_args(Style))

@@ -89,14 +89,14 @@ def live_page(
     path : file to write, which must end in .html.
     t_end : end of the run, s.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
-    show : quantities to plot, one panel for each name or list of names with the same unit; by default the first states and
-        outputs.
+    show : quantities to plot, one panel for each name or list of names with the same unit; by default at most four, states
+        first.
     title : heading; by default the model's name.
     initial, parameters, settings : as for `simulate`.
 
-    Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
-    that sets times of clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a panel;
-    `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
+    Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for one that
+    sets times of clocks or time events, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a
+    panel; `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")

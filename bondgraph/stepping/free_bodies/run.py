@@ -110,7 +110,7 @@ class FreeBodyStepper:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
         Raises E551 for invalid times; `ModelError` E548 for bodies that overlap at the start by more than a tenth of a half
-        width, E549 for bodies that are not free. Too many candidates end the run (E514).
+        width, E485, E486 and E549 as `free_body_stepper` explains. Too many candidates end the run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
@@ -142,8 +142,8 @@ def free_body_stepper(
 ) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
-    Every body moves by its own momentum. Any part of a graph may act on it except constraints and switches, so contacts with
-    their own laws are refused. The cost of a step grows with the number of contacts, not its square.
+    Every body moves by its own momentum. Any part of a graph may act on it except constraints, switches and automata, so contacts
+    with their own laws are refused. The cost of a step grows with the number of contacts, not its square.
 
     Parameters
     ----------

@@ -49,9 +49,9 @@ def movie(
     size : (width, height) in pixels, multiples of 2; halved in a .gif.
     progress : show a bar on a terminal when rendering takes longer than two seconds.
 
-    Returns the file written; it appears complete or not at all. Raises `ModelError` E150 for a
-    length or rate that is not positive, E160 for a run without anything to show, E579 for
-    anything but a result or a scene; `FileError` E415 for another extension; `ExtraError` E418 if rendering is impossible.
+    Returns the file written; it appears complete or not at all. Raises `ModelError` E150 for a length or rate that is not
+    positive, E160 for a run without anything to show, E579 for anything but a result or a scene; `FileError` E415 for another
+    extension, E414 if the file cannot be written; `ExtraError` E418 if rendering is impossible.
     """
     for what, value, unit in (("seconds", seconds, "s"), ("fps", fps, "frames per second")):
         if not 0.0 < real(value) < np.inf:

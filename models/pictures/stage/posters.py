@@ -59,11 +59,9 @@ def still(
     size: tuple[int, int] = (1920, 1080),
     ghosts: int = 5,
 ) -> None:
-    """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
-
-    `t` : by default a representative time; `ghosts` : number of earlier poses shown of each solid with ghosts. Raises the errors
-    of `movie`.
-    """
+    """Write the picture of a result or scene at a time (s), by default a representative time, with a size (width, height) in
+    pixels, as PNG or JPEG; `ghosts` is the number of earlier poses shown of each `Solid` that has `ghosts`. Raises the errors of
+    `movie`."""
     scene, scale = as_scene(shown), size[1] / 720
     t = representative_time(scene) if t is None else t
     # Oversample twice and average: smoother edges than the window's own antialiasing.

@@ -82,8 +82,8 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     model : compiled, or a graph, which is compiled first.
     numbers : substitute the values of all parameters except source parameters.
 
-    Raises `ModelError` E100 if `model` is not a model; E277 for an element that this form cannot represent; E273, E274 as
-    `state_equations` does.
+    Raises `ModelError` E100 if `model` is not a model; E335 for delays, E693 for FMUs; E277 for an element that this form cannot
+    represent; E273, E274 as `state_equations` does.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
 
