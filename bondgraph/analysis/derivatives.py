@@ -165,8 +165,8 @@ def linearise(
     modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
-    unknown output, E260 for values or derivatives that are not finite, E262 if an algebraic loop has no solution; and the errors
-    of `point_of`.
+    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found; and the
+    errors of `point_of`.
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)

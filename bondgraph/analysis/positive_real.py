@@ -70,7 +70,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         raise refusal("E100", title, *cures, about="passivity")
     if len(linear.inputs) != len(linear.outputs) or not linear.inputs:
         title = f"{plural(len(linear.inputs), 'input')} and {plural(len(linear.outputs), 'output')} are not power ports"
-        cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
+        cures = ("linear.part(inputs, outputs), with the flow of each effort and the effort of each flow, in the same order",)
         raise refusal("E257", title, *cures, about=linear.name, places=())
     if linear.period is not None:
         title = f"the system is discrete, with period {linear.period:g} s"

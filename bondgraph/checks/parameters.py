@@ -125,7 +125,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
 
 
 def check_kinetic_energies(model: Model) -> Iterator[Problem]:
-    """Check that the kinetic energy of an IC without signals is quadratic in the velocity (E136)."""
+    """Check that the kinetic energy of an IC without signals and modes is quadratic in the velocity (E136)."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, InertialField) or element.signals or modal_parameters(element):
@@ -230,7 +230,7 @@ def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
 
 SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
-"""Number of random directions in which a relation of several components is sampled, in addition to its axes."""
+"""Number of random directions in which a formula of several components is sampled, in addition to its axes."""
 BISECTIONS, AT_ROOT = 60, 1e-9
 """Number of halvings of an interval with a change of sign; largest residual at a root, as a fraction of the residual at the
 ends: at a pole it is larger."""
@@ -240,7 +240,7 @@ POWER_ROUNDING = 1e-12
 
 def check_passive(model: Model) -> Iterator[Problem]:
     """Check by sampling that relations declared passive absorb power, effort times flow >= 0 (E153); a relation that reads
-    signals cannot be sampled, and is refused."""
+    signals, or is implicit and has several components, cannot be sampled, and is refused."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
@@ -342,7 +342,7 @@ def _not_passive(element: Element, why: str, cure: str, fault: str = "supplies p
 
 def check_units(model: Model) -> Iterator[Problem]:
     """Check that units are products of known symbols and symbols of the model's domains (E156), and that the units of parameters
-    have the dimension that laws and domains expect (E175)."""
+    and start values have the dimension that laws and domains expect (E175)."""
     reported: set[tuple[str, str]] = set()
     for path, key, parameter, fault in unit_conversions(model):
         name = key.partition(" in ")[0]

@@ -69,7 +69,7 @@ def consistent(compiled: Compiled, point: Point) -> Point:
         return point
     x, failed = Bound(compiled.program, whole_parameters(compiled, point)).consistent(point.t, point.x, point.m)
     if failed is not None:
-        title = f"no solution of the algebraic loop through {', '.join(failed.elements)} at this point"
+        title = f"Newton's method finds no solution for the algebraic loop through {', '.join(failed.elements)} at this point"
         cures = ("another point", "a small C or I that breaks the loop")
         raise refusal("E262", title, *cures, about=compiled.model.name, places=())
     return replace(point, x=x)

@@ -93,7 +93,8 @@ def R(
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or, if neither can be written,
     `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for the unknowns.
 
-    A relation that is declared `passive` is tested at many values when the model is checked, and refused if it delivers power.
+    A relation that is declared `passive` is tested at many values when the model is checked, and refused if it delivers power,
+    reads signals, or is a `relation` of several components.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks the nearest of several solutions of an algebraic loop at the start.
 
     With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): as the entropy flow
@@ -419,7 +420,7 @@ def _law(
 def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec], by_output: str) -> ModelError:
     gives, state, _ = stored
     title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law to be inverted'
-    why = f"inverse is used if something else sets the {gives}, in addition to output({state}) or energy({state})"
+    why = f"inverse supplements output({state}) or energy({state}); it is used if something else sets the {gives}"
     cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= as well")
     return refusal("E110", title, *cures, about=name, why=why)
 

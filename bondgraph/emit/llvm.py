@@ -162,7 +162,8 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
     """Return the steps of each routine, and of each case of a routine with alternatives, with the fusions that `compile_routines`
-    makes; from these steps, a printer for another language gets bit-identical results."""
+    makes by default: from these steps, a printer for another language gets bit-identical results. Only a specialised routine that
+    reads a table of its fixed input may be fused differently."""
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None

@@ -84,8 +84,9 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         covariance = parameter_uncertainty.covariance[np.ix_(indices, indices)]
     elif isinstance(parameter_uncertainty, Mapping):
         if set(parameter_uncertainty) != set(labels):
-            why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
-            title = f"standard deviations are given for {named}"
+            named = ", ".join(map(str, parameter_uncertainty)) or "nothing"
+            title = "the standard deviations are not those of the varied numbers"
+            why = f"varied: {', '.join(labels)}; given: {named}"
             raise refusal("E379", title, cure, about=about, why=why)
         deviations = reals([parameter_uncertainty[label] for label in labels], len(labels))
         if deviations is None:
@@ -103,7 +104,7 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     else:
         matrix = real(parameter_uncertainty)
         if matrix is None:
-            title = f"the uncertainty is {shown(parameter_uncertainty)}, without numbers"
+            title = f"the uncertainty cannot be {shown(parameter_uncertainty)}"
             raise refusal("E379", title, cure, about=about)
         covariance = np.asarray(matrix, dtype=float)
     title = f"this is not a covariance of {plural(len(labels), 'number')}"
@@ -121,7 +122,6 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
 
 
 def _is_semidefinite(covariance: np.ndarray) -> bool:
-    """Return True if a matrix (k, k) is symmetric and positive semidefinite to within rounding error, in any units."""
     variances = np.diag(covariance)
     if np.any(variances < 0.0):
         return False

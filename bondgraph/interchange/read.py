@@ -45,7 +45,6 @@ class Decoder:
     operations: tuple[Any, ...] = ()
 
     def error(self, path: str, content: Any, expected: str) -> ModelError:
-        """Return E353 for an invalid value."""
         text = repr(content)
         return file_error("E353", self.file, path, f"{text if len(text) < 60 else text[:56] + ' ...'} is not {expected}")
 
@@ -105,7 +104,7 @@ class Decoder:
         except InvalidFormula as error:
             raise file_error("E353", self.file, path, f"{error}; expected {expected}") from None
         if form.of == ("operation",) and not isinstance(value, Op):
-            raise self.error(path, content, "the number of an operation with a name")
+            raise self.error(path, content, "the number of a named operation")
         return value
 
     def _entries(self, form: Field, content: Any, path: str) -> Any:

@@ -33,7 +33,7 @@ class End(NamedTuple):
 @short_repr
 @dataclass(frozen=True)
 class Bond:
-    """Bond with a half arrow from tail to head: effort * flow > 0 is power from tail to head."""
+    """Bond with a half arrow from tail to head; power flows from tail to head while effort * flow > 0."""
 
     name: str
     tail: End

@@ -147,7 +147,6 @@ class _Ray:
 
 
 def _sorted(breaks: Sequence[Any]) -> list[Any]:
-    """Return scalars on a tape in ascending order, by minima and maxima."""
     row = list(breaks)
     for last in range(len(row) - 1, 0, -1):
         for k in range(last):
@@ -171,7 +170,7 @@ class _Piecewise:
                 self.varying.add(position)
 
     def breaks(self) -> list[TapeScalar]:
-        """Return the values of s, from 0 to 1, at which a jump or kink may lie."""
+        """Return the values of s, clipped to [0, 1], at which a jump or kink may lie, without the constants 0 and 1."""
         roots: dict[int, TapeScalar] = {}
         for position in self.order:
             if position in self.varying:
@@ -219,7 +218,7 @@ class _Piecewise:
         return list(dict.fromkeys(choices))
 
     def _root(self, position: int) -> TapeScalar | None:
-        """Return the zero of an affine function of s, between 0 and 1; None if it is constant."""
+        """Return the zero of an affine function of s, clipped to [0, 1]; None if the function is constant."""
         tape = self.tape
         slope = tape.scalar(jacobian([TapeScalar(tape, position)], [TapeScalar(tape, self.s)]).dense()[0, 0])
         if self.s in reachable(tape, [slope.index]):

@@ -22,7 +22,7 @@ _MAX_SPACING = 300
 
 
 class Typeset:
-    """Record with `latex()` and plain text: notebooks typeset the LaTeX, or show the text if the LaTeX is long."""
+    """Record with `latex()` and plain text: notebooks typeset the LaTeX, or show the text if the LaTeX is too long."""
 
     def latex(self) -> str:
         """Return an `align*` or `gather*` environment."""
@@ -98,7 +98,7 @@ def number(value: Any) -> str:
 
 
 def typeset(latex: str) -> str | None:
-    r"""Return an `align*` or `gather*` environment as one displayed formula for MathJax and KaTeX; None if it is long.
+    r"""Return an `align*` or `gather*` environment as one displayed formula for MathJax and KaTeX; None if it is too long.
 
     >>> typeset(r"\begin{align*}x &= 1\end{align*}")
     '$$\\begin{aligned}x &= 1\\end{aligned}$$'

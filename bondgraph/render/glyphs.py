@@ -45,7 +45,7 @@ def attributes(name: str, attribute: str = "data-name") -> str:
 
 
 def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
-    """Return one line of text, vertically centred at y."""
+    """Return the SVG of one line of text, vertically centred at y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
         f"{' ' + extra if extra else ''}>{escape(xml_text(content), quote=False)}</text>"

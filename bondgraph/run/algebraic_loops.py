@@ -47,7 +47,7 @@ class LoopTable(Table):
     newton_step: PerUnknown
     newton_start: PerUnknown
     newton_initial: PerUnknown
-    # Number of loops, largest number of unknowns, and first loop without a solution.
+    # Number of loops, largest number of unknowns, and first loop that is not solved.
     loops: int
     unknowns: int
     unsolved: int

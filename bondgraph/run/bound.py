@@ -89,11 +89,11 @@ class Bound:
         return self._values(self.program.guards, t, x, m)
 
     def powers(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return one power per dissipator or source, W."""
+        """Return the power of each of `power_names`."""
         return self._values(self.program.powers, t, x, m)
 
     def energies(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy of each storage, J."""
+        """Return the energy of each storage."""
         return self._values(self.program.energies, t, x, m)
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:

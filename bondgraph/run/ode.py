@@ -71,7 +71,6 @@ class OdeFunctions:
         return self._bound.guards(t, self._state(x), self.modes)
 
     def _state(self, x: Any) -> np.ndarray:
-        """Return a state as floats (n,); raise E305 for another shape."""
         state = floats(x, (len(self.states),)) if not isinstance(x, np.ndarray) or x.dtype != float else x
         if state is None or state.shape != (len(self.states),):
             cure = f"{plural(len(self.states), 'number')}: {', '.join(self.states[:8])}"
@@ -86,7 +85,7 @@ class OdeFunctions:
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
         """Return the functions after event number `event` at the time t, s, and the state x (n,), in the new modes and with
         the state after the reset as `start`. Other events due at that instant are not handled. Raises `RunError` E305 for an
-        unknown number, E349 if an algebraic loop has no solution in the new modes."""
+        unknown number, E349 if no solution of an algebraic loop is found in the new modes."""
         if event not in range(len(self.event_names)):
             listed = ", ".join(f"{k} ({name})" for k, name in enumerate(self.event_names[:8]))
             cure = f"one of the events: {listed}" if listed else "`rates` alone: the model has no events"
@@ -108,7 +107,7 @@ def _guard(ode: OdeFunctions, k: int) -> Callable[[float, np.ndarray], float]:
 def ode_functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, sparse: bool) -> OdeFunctions:
     """Return the functions of a program from a start (n,) with parameters p and modes m.
 
-    Raises `RunError` E349 for a model with sampled blocks or delays, and for an algebraic loop without a solution at the start.
+    Raises `RunError` E349 for a model with sampled blocks or delays, and if no solution of an algebraic loop is found.
     """
     if program.delays:
         title = f'"{program.name}" has delays, whose signals depend on more than a time and a state'
@@ -124,10 +123,9 @@ def _functions(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.n
     bound = Bound(program, np.array(p, dtype=float))
     start, unsolved = bound.consistent(t, x, m)
     if unsolved is not None:
-        title = f"the algebraic loop through {', '.join(unsolved.elements)} has no solution at t = {t:g} s"
-        raise RunError(
-            Problem("E349", title, cures=('a value close to its solution: guess={"load.effort": 72.0} of compile_model',))
-        )
+        title = f"Newton's method finds no solution for the algebraic loop through {', '.join(unsolved.elements)} at t = {t:g} s"
+        cure = 'a guess near a solution: compile_model(graph, guess={"load.effort": 72.0})'
+        raise RunError(Problem("E349", title, cures=(cure,)))
     states = tuple(program.layout.label("x", k) for k in range(program.states))
     events = tuple(f"{edge.name}: {edge.kind}" for edge in program.transitions)
     return OdeFunctions(states, events, float(t), start, bound.p, np.array(m, dtype=float), sparse, bound)

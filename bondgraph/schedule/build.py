@@ -135,8 +135,8 @@ def schedule_routines(
     """Schedule all routines of a large model, with the blocks t, x, p, m (`prepare` has only p).
 
     Returns the schedules, the system, and a function that builds the schedule of the Jacobian (None without nonzeros) and its
-    sparsity pattern. The counterpart for small models is `bondgraph.tracing.routines.trace_for_runs`. The system is explicit and
-    all its shapes are known; `table` holds its numbered statements, if they exist already.
+    sparsity pattern. The counterpart for small models is `bondgraph.tracing.routines.trace_for_runs`. The system must be
+    explicit, with known shapes; `table` holds its numbered statements, if they exist already.
     """
     table = table or number_statements(system, _guards(system))
     cache, book, number = KernelCache(table), table.book, table.numbers
@@ -157,7 +157,7 @@ def schedule_routines(
     lock = threading.Lock()
 
     def schedule_unprepared(plan: Plan) -> Schedule:
-        """Schedule a plan, including the calls on parameters that `prepare` does not contain."""
+        """Schedule a plan, including the calls that depend only on parameters and that `prepare` does not contain."""
         locations.update({value: book.locations[value] for value in book.numbers.values()})
         on_parameters = cache.parameter_calls(plan.calls, locations)
         return schedule(replace(plan, calls=(*on_parameters, *plan.calls)), book, blocks, locations)

@@ -226,8 +226,8 @@ class KernelCache:
         return call.outs
 
     def parameter_calls(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
-        """Return the calls on parameters that the given calls need for values that are not `available`, in order of
-        evaluation."""
+        """Return the calls that depend only on parameters and give values that `calls` need and that are not `available`, in
+        order of evaluation."""
         needed: dict[int, Call] = {}
         stack = [value for call in calls for value in call.ins]
         while stack:
@@ -412,7 +412,6 @@ def _sums(cache: KernelCache, row: dict[int, list[tuple[Scalar, Scalar]]], calls
 
 
 def _sum_kind(cache: KernelCache, terms: Sequence[tuple[float, Sequence[int]]]) -> tuple[Kind, tuple[int, ...]]:
-    """Return the kernel of the sum factor * a * b + ..., and its arguments."""
     ins = tuple([value for _, factors in terms for value in factors])
     key = tuple([(factor, len(factors)) for factor, factors in terms])
     kind = cache.sums.get(key)

@@ -296,7 +296,7 @@ def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[An
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
-            raise refusal("E360", title, "the model's own value where nothing changes", about=about)
+            raise refusal("E360", title, "the same names in each run, with the model's own value where it stays", about=about)
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 

@@ -18,7 +18,7 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 
 @dataclass(frozen=True)
 class Conversion:
-    """Linear map (value + shift) * factor / divisor from a declared unit to the expected unit; each is a number, or an array if
+    """Affine map (value + shift) * factor / divisor from a declared unit to the expected unit; each is a number, or an array if
     components have different units."""
 
     factor: Any = 1.0
@@ -215,7 +215,8 @@ def spellings(unit: Unit) -> tuple[str, ...]:
 
 
 def in_si(unit: str) -> str:
-    """Return the SI unit of which a unit is a multiple; "" for a unit that cannot be read, or for units of components.
+    """Return the SI unit of the dimension of a unit; "" for a unit that cannot be read, such as units of components, and for a
+    compound unit with turns or degrees, such as rpm/V.
 
     >>> in_si("kN/mm"), in_si("mA h"), in_si("kg km/h")
     ('N/m', 'C', 'N s')

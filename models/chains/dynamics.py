@@ -1,7 +1,7 @@
-"""Dynamics of a tree, as formulas over any scalar: mass matrix, forces, weight, and forward dynamics by articulated bodies.
+"""Dynamics of a tree, as formulas for any scalar type: mass matrix, forces, weight, and forward dynamics by articulated bodies.
 
-After q (and v), every formula takes the parameters of `inertia_numbers` in their order, by default the tree's own. Parameters
-that are zero in the tree are constants of the equations and cost nothing.
+The last arguments of every formula, `numbers`, are the values of the parameters of `inertia_numbers`, in this order; by default,
+the tree's own. Parameters that are zero in the tree are constants of the equations and cost nothing.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler), 6.2 (composite bodies) and 7.1 (articulated bodies); Walker
 and Orin 1982.

@@ -104,7 +104,7 @@ def stiffness_problems(
         k, r = stiffness[components[0]], damping[components[0]]
         valid = {"stiffness": 0.0 < real(k) < np.inf, "damping": 0.0 <= real(r) < np.inf}
         if not all(valid.values()):
-            title = f'contact "{name}": {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
+            title = f'contact "{name}" cannot have {kind}_stiffness = {k!r}, {kind}_damping = {r!r}'
             why = f"constraining {', '.join(components)} requires a positive stiffness and a non-negative damping"
             cure = ", ".join(f"{kind}_{what}=..." for what, is_valid in valid.items() if not is_valid)
             cure += f", or leave {', '.join(components)} free" if len(components) < len(chosen) else ""
@@ -116,13 +116,13 @@ def near_problems(name: str, near: Any) -> list[Problem]:
     if near is None or reals(near, 3) is not None:
         return []
     cure = "near=(x, y, z), a point of body 1 close to the place of contact, m"
-    return [Problem("E429", f'contact "{name}": near = {near!r}', (), (caller_place(),), (cure,))]
+    return [Problem("E429", f'contact "{name}" cannot have near = {near!r}', (), (caller_place(),), (cure,))]
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
         cure = "a positive integer: places=2"
-        return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]
+        return [Problem("E439", f'contact "{name}" cannot have places = {places!r}', (), (caller_place(),), (cure,))]
     surfaces = [surface for body in bodies if isinstance(surface := getattr(body, "surface", None), Surface)]
     if places == 1 or len(surfaces) < 2:
         return []

@@ -141,7 +141,7 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
             title = f"the ball, {wide:g} m wide, does not fit into the innermost ring, {2 * outer:g} m wide"
             yield Problem("E531", title, cures=("a smaller ball_radius, or a larger ring",))
         elif inner is not None and outer - inner <= wide:
-            title = f"the ball, {wide:g} m wide, does not fit between ring {i} and ring {i + 1}: {outer - inner:g} m"
+            title = f"the ball, {wide:g} m wide, does not fit between ring {i} ({outer:g} m) and ring {i + 1} ({inner:g} m)"
             cure = "radii that decrease by more than the ball's diameter, or a smaller ball_radius"
             yield Problem("E531", title, cures=(cure,))
         if not 0.0 < abs(p.turn(i)) < 2.0 * math.pi:

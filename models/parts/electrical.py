@@ -219,8 +219,8 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 def _gated(
     name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
-    """Return a valve that a gate above 1/2 turns on at forward voltage; it turns off when its current falls to zero or, with
-    `turns_off`, when its gate falls to 1/2."""
+    """Return a valve that a gate above 1/2 turns on if its voltage has the sign of one of the `ways` (off state, on state, sign);
+    it turns off when its current falls to zero or, with `turns_off`, when its gate falls to 1/2."""
     gates, parameters = modulated(gate=gate)
     part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
     part.add(Block("input", [("u", lambda gate: gate, ["gate"])], inputs=parameters, parameters=gates))

@@ -73,8 +73,8 @@ class Scene:
     Attributes
     ----------
     title, name : heading, and name of the run.
-    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact or, without contacts, of
-        the smallest solid.
+    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest finite solid in contact or, without
+        contacts, of the smallest finite solid.
     view, up : unit vectors to the viewer and upward; None: automatic.
     slow_motion : spans that a movie slows down; if empty, short contacts.
     result : the run, if any: pages show its bond graph and quantities.
@@ -128,7 +128,7 @@ class Scene:
 
     @cached_property
     def stride(self) -> float:
-        """Size (m) of the largest solid with ghosts."""
+        """Size (m) of the largest solid with ghosts, or `reach` if there is none."""
         return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
     def _span(self) -> float:
@@ -237,7 +237,8 @@ class Scene:
         return intervals
 
     def mesh(self, index: int, n_u: int = 65, n_v: int = 97) -> Mesh:
-        """Return the mesh of a solid; a surface has n_u by n_v points, multiples of 8 and 12, plus 1."""
+        """Return the mesh of a solid; a surface has n_u by n_v points, which must be one more than multiples of
+        8 and of 12."""
         solid = self.solids[index]
         if isinstance(solid.shape, Mesh):
             return solid.shape
@@ -456,8 +457,8 @@ def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
 
 
 def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tuple[int, int, int, int]) -> Camera:
-    """Return a camera in a direction that keeps all points inside the window minus its inset (left, top, right, bottom;
-    pixels)."""
+    """Return the camera in the direction `view` from the points, at a distance from which they fill the window minus its inset
+    (left, top, right, bottom; pixels)."""
     width, height = size
     left, top, right, bottom = inset
     free = (width - left - right, height - top - bottom)
@@ -478,6 +479,6 @@ def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tup
 
 
 def zoom(points: Array, view: Array, up: Array, reach: float) -> Camera:
-    """Return a camera that looks at the middle of some points and sees `reach` (m) on either side."""
+    """Return a camera that looks at the mean of some points and sees `reach` (m) above and below it."""
     centre = np.asarray(points).mean(axis=0)
     return Camera(centre + reach / np.tan(np.radians(7.0)) * view, centre, up)

@@ -1,4 +1,4 @@
-"""SBML networks as graphs: Ce and Re if the laws are reversible mass action, else one block of rates."""
+"""SBML networks as graphs: Ce and Re if all laws are reversible mass action with detailed balance, else one block of rates."""
 
 from __future__ import annotations
 

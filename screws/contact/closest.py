@@ -260,7 +260,8 @@ def _between_convex(bodies: Bodies) -> StationaryPair | None:
 
 
 def is_isolated_minimum(bodies: Bodies, pair: StationaryPair) -> bool:
-    """Return True if the gap, or its continuation into penetration, has a minimum at a pair of facing points."""
+    """Return True if the gap, or its continuation into penetration, has a strict minimum at a pair, whose points face each other
+    and lie in the ranges of their surfaces."""
     return pair.facing < 0.0 and _in_range(bodies, pair) and _verdict(pair) == ""
 
 

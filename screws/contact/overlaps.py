@@ -123,7 +123,8 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive
-    outside, and the indices (k,) of the other body's nearest samples, -1 for a closed form or far outside."""
+    outside, and the indices (k,) of the other body's nearest samples, -1 for a plane, cylinder or sphere, or far
+    outside."""
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
@@ -134,7 +135,7 @@ def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, 
         if near.any():
             depths[near], feet[near] = _depths(other, in_other[near])
         return points, depths, feet
-    if isinstance(other.shape, (Plane, Cylinder, Sphere)):  # closed forms
+    if isinstance(other.shape, (Plane, Cylinder, Sphere)):
         return points, *_depths(other, in_other)
     return points, np.zeros(len(points)), np.full(len(points), -1)
 
@@ -156,8 +157,8 @@ def is_bounded(surface: Surface) -> bool:
 
 
 def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depths (k,) of points (k, 3) below a surface, m, and the indices (k,) of its nearest samples, -1 if the
-    surface has a closed form."""
+    """Return the depths (k,) of points (k, 3) below a surface, m, 0 beyond `_REACH`, and the indices (k,) of its nearest samples,
+    -1 for a plane, cylinder or sphere."""
     none = np.full(len(points), -1)
     if isinstance(surface.shape, Plane):
         return -points[:, 2], none

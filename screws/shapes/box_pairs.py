@@ -32,8 +32,8 @@ def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -
 
 
 def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the point of a ball or a capsule nearest to a box; if the core lies above a face, return both ends of the segment
-    above it.
+    """Return the nearest points, within reach, of a ball or a capsule and a box; if the core lies above a face, those of both
+    ends of its part above the face.
 
     A core that enters the box is pushed out through the nearest face.
     """

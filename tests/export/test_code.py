@@ -16,7 +16,7 @@ import pytest
 import sympy
 
 from benchmarks.front_end import calls
-from bondgraph import J1, C, Graph, I, ModelError, R, Se, compile_model
+from bondgraph import J1, C, Domain, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
 from tests.export.twin_models import case, clutch, every, expressions_of, rc, servo
@@ -177,6 +177,15 @@ def test_nothing_is_left_of_an_earlier_package(tmp_path: Path) -> None:
     (tmp_path / "+it" / "own.m").write_text("mine")
     package = matlab_source(case("rc").compiled, "it").write(tmp_path)
     assert {path.name for path in package.iterdir()} == {"own.m", *matlab_source(case("rc").compiled).files}
+
+
+def test_powers_and_energies_have_the_units_of_their_domain(tmp_path: Path) -> None:
+    thermal = Domain("own", "temperature", "K", "heat flow", "W", "J", "")
+    graph = Graph("wall")
+    graph.connect(C("c", capacitance=2.0, domain=thermal, initial=300.0), J1("j", domain=thermal))
+    graph.connect(graph["j"], R("r", 3.0, domain=thermal))
+    module = loaded(numpy_source(graph).write(tmp_path))
+    assert (module.POWERS["r"].unit, module.ENERGIES["c"].unit) == ("K W", "K W s")
 
 
 def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:

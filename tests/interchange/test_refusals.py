@@ -147,7 +147,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "operations", lambda f: f["model"]["elements"]["coil"]["law"].update(output=1000)),
     (
         "E353",
-        "an operation with a name",
+        "a named operation",
         lambda f: (
             f["operations"].append({"formula": next(iter(f["formulas"]))})
             or f["model"]["elements"]["coil"]["law"].update(output=len(f["operations"]) - 1)

@@ -28,7 +28,7 @@ def test_names_shapes_and_unknown_names():
     assert result["stiffness"] == 7.0
     assert result["force"][0].tolist() == [8.0, 2.0]
     for strange in (5, None, ["body.twist"]):
-        with pytest.raises(KeyError, match="no quantity"):
+        with pytest.raises(KeyError, match="is not the name of one quantity"):
             result[strange]
     with pytest.raises(KeyError, match=r"body\.pose"):
         result["body.pos"]

@@ -118,8 +118,8 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
         ("outputs", "out: the values named above, and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
-        ("powers", "out: powers in W", "powers"),
-        ("energies", "out: energies in J", "energies"),
+        ("powers", "out: powers", "powers"),
+        ("energies", "out: energies", "energies"),
     )
     lines = [
         f"/* Call after every change of parameters: fills p from p[{total['parameters']}] onwards. */",
@@ -281,7 +281,7 @@ def c_source(model: Compilable, name: str | None = None) -> CSource:
     name : prefix of all names and name of the files, an identifier; the model's name by default.
 
     Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
-    reserved, E271 if an operation has no form in C, E262 if an algebraic loop has no solution at the start.
+    reserved, E271 if an operation has no form in C, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "c_source")
     n = content.name

@@ -212,8 +212,8 @@ class Content:
 def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     """Return the content of a model's code; `caller` is the exporting function, `name` the user's name or None.
 
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E262 if an algebraic
-    loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E262 if no solution
+    of an algebraic loop is found at the start.
     """
     compiled = compiled_form(model, caller)
     name = _checked(compiled, name)
@@ -237,8 +237,8 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
         m=m,
         y=entries(_valued(system, output_names(system))),
         guards=entries([(transition_text(system, event), (), "", "") for event in system.events]),
-        powers=entries([(power.element, (), "W", f", {power.role}") for power in system.powers]),
-        energies=entries([(path, (), "J", "") for path, _ in system.energies]),
+        powers=entries([(power.element, (), system.values[power.value].unit, f", {power.role}") for power in system.powers]),
+        energies=entries([(path, (), system.values[value].unit, "") for path, value in system.energies]),
         pattern=pattern,
         resets=_of_events(system, steps, "reset"),
         pushes=_of_events(system, steps, "push"),

@@ -43,8 +43,8 @@ _RESULTS = {
     "rates": "dx/dt, {states} numbers.",
     "outputs": "All values, {outputs} numbers: the values in names().outputs, and intermediate values.",
     "guards": "One number for each of {guards} transitions.",
-    "powers": "Powers of {powers} elements, W; their integrals over a run give the energy balance.",
-    "energies": "Energies of {energies} storages, J.",
+    "powers": "Powers of {powers} elements; their integrals over a run give the energy balance.",
+    "energies": "Energies of {energies} storages.",
 }
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
@@ -83,7 +83,7 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     name : name of the package, an identifier; the model's name by default.
 
     Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
-    reserved, E271 if an operation has no form in MATLAB, E262 if an algebraic loop has no solution at the start.
+    reserved, E271 if an operation has no form in MATLAB, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "matlab_source")
     return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))

@@ -39,8 +39,8 @@ _RESULTS = {
     "rates": "dx/dt, (..., {states}).",
     "outputs": "All values (..., {outputs}): the values in OUTPUTS, and intermediate values.",
     "guards": "One number for each transition, (..., {guards}).",
-    "powers": "Powers (..., {powers}), W; their integrals over a run give the energy balance.",
-    "energies": "Energies of the storages (..., {energies}), J.",
+    "powers": "Powers (..., {powers}); their integrals over a run give the energy balance.",
+    "energies": "Energies of the storages (..., {energies}).",
 }
 
 _USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
     name : name of the module, an identifier; the model's name by default.
 
     Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
-    reserved, E271 if an operation has no form in NumPy, E262 if an algebraic loop has no solution at the start.
+    reserved, E271 if an operation has no form in NumPy, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "numpy_source")
     return NumPySource(content.name, _source(content))

@@ -228,7 +228,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
     loops are in `loops`. A graph is compiled first.
 
     Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E271 if an operation has no form in SymPy,
-    E262 if an algebraic loop has no solution at the start.
+    E262 if no solution of an algebraic loop is found at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))

@@ -153,7 +153,8 @@ class MechanicalEquations(Typeset):
 
     @property
     def forcing(self) -> Any:
-        """Return the right-hand side for (v', lambda): (B u - C v - D v - grad V, gamma)."""
+        """Return the right-hand side for (v', lambda): (B u - C v - D v - grad V, gamma); without constraints, the first part
+        only."""
         v = _column(self.v)
         force = self.B * _column(self.u) - (self.C + self.D) * v - self.grad_V
         return sympy.Matrix.vstack(force, self.gamma) if self.H.rows else force

@@ -34,7 +34,7 @@ OUTCOMES = {
     EventOutcome.TERMINAL: "a transition ends the run",
     EventOutcome.TOO_MANY: "the run has more than max_events events",
     EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",
-    EventOutcome.UNSOLVED: "an algebraic loop has no solution",
+    EventOutcome.UNSOLVED: "Newton's method finds no solution for an algebraic loop",
     EventOutcome.NOT_FINITE: "a state is not finite",
     EventOutcome.STOPPED: "simultaneous collisions need Python",
 }

@@ -142,7 +142,7 @@ class _Reader:
             self._put(event.value if is_key or event.style else self._plain(event.value, line), line)
 
     def _put(self, value: Any, line: int) -> str:
-        """Put a value or a key into the open container; return its path."""
+        """Put a value or a key into the innermost open container, or make the value the root; return its path."""
         if not self.containers:
             self.root = value
             return ""

@@ -249,7 +249,6 @@ def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
 
 
 def holds_others(b: BoardTable, cells: Reals, g: int, left: float, right: float, top: float, bottom: float) -> int:
-    """Return 1 if a rectangle holds nodes that are not in a box."""
     for m in range(b.nodes):
         x, y = cells[2 * m], cells[2 * m + 1]
         if left <= x and x <= right and top <= y and y <= bottom and b.inside[g * b.nodes + m] == 0:
@@ -313,7 +312,7 @@ def faults(b: BoardTable, cells: Reals) -> float:
 
 
 def node_cost(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> float:
-    """Return the part of the total cost that depends on a node in the cell (x, y)."""
+    """Return the part of the total cost that depends on the position of a node, for the cell (x, y)."""
     cost = 0.0
     for r in range(b.edges):
         tail, head = b.tails[r], b.heads[r]

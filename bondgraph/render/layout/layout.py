@@ -43,10 +43,10 @@ def _scattered(count: int) -> np.ndarray:
 
 
 def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
-    """Return positions by classical scaling (Torgerson, 1952), in the plane that fits the distances best, found by orthogonal
-    iteration.
+    """Return initial positions in the plane of classical scaling (Torgerson, 1952), found by orthogonal iteration, with the same
+    spread along both axes.
 
-    If symmetry leaves the plane undetermined, the initial points (`_scattered`) select it.
+    The points of `_scattered` select the plane if symmetry leaves it undetermined, and separate nodes that would coincide.
     """
     squares = distances * distances
     rows = squares.mean(axis=1)

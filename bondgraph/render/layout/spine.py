@@ -68,8 +68,9 @@ def _cells(path: Sequence[int], branches: dict[int, list[Branch]], count: int) -
     """Return cells (n, 2): the path in rows of equal length (the last may be shorter), with the first branch of a node above it
     and the second below.
 
-    At a turn, the bond to the next row takes the place below the last node and above the first node of the next row, so the
-    second branch of the former and the first branch of the latter extend outwards."""
+    At a turn, the bond to the next row takes the cells below the last node and above the first node of the next row; a branch
+    that would lie there extends outwards instead.
+    """
     rows = 1 if len(path) <= ONE_ROW else max(2, round(float(np.sqrt(len(path) / WIDENESS))))
     columns = -(-len(path) // rows)
     cells, y = np.zeros((count, 2), dtype=int), 0

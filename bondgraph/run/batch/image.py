@@ -1,8 +1,8 @@
 """Image of a run: its tables and arrays as one block of 8-byte words, with a record of the words that point into the block or to
 functions.
 
-The walk follows the annotations of the tables. Memory is in the order in which the walk meets it, so equal models have equal
-images; memory that two arrays share occurs once.
+The annotations of the tables show which fields are pointers. Memory is in the order in which pointers lead to it, so equal
+models have equal images; memory that two arrays share occurs once.
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ def leave_rest(s: EventTable, index: int) -> None:
 
 
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
-    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again immediately, and has not
-    fired `once`. Write bounces that fire again to `stuck`."""
+    """Return True if a transition in `struck`, in row `number`, leads into its own state and fires again immediately, for the
+    first time at this instant (`once` is not 1). Write all bounces that fire again to `stuck`."""
     is_loop, again = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:

@@ -50,7 +50,7 @@ _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 of _JUMP_SCALES further distances is _JUMP_SCALE times longer. Near a jump, the guard changes by at most the fraction _JUMP_RATIO
 of the jump from one distance to the next."""
 _FLAT = 2.0**-20
-"""Fraction of a bracket; a guard that is also zero this far before an exact zero has reached zero earlier, as by a jump."""
+"""Fraction of a bracket; if a guard is also zero this far before an exact zero, the search for its first zero continues."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
@@ -187,7 +187,8 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 
 @inline
 def is_crest(left: float, middle: float, right: float) -> bool:
-    """Return True if the middle of three values of a guard is negative and, beyond rounding error, the largest."""
+    """Return True if the middle of three values of a guard is negative, not below the others, and above one of them by more than
+    rounding error."""
     rise = middle - smaller(left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -215,7 +216,7 @@ def fraction_of(j: int) -> float:
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
     """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; return 2 if
-    none is found. Of the three fractions, the guard is highest at fraction j.
+    none is found. The guard is not lower at fraction j than at its neighbours.
 
     The search alternates parabolas and golden sections (Brent), using the dense output if `exact` and the cubic interpolant
     otherwise. Chords bound the crest where the guard is concave, as shown by probes on both sides of the middle, or by parabolas

@@ -25,7 +25,7 @@ class Island:
     ----------
     domains : names of its domains.
     unit : unit of effort times displacement: J, or another unit for pseudo-bonds, whose effort times flow is not a power in W.
-    storages, powers : indices of its storages, and of its dissipators and sources.
+    storages, powers : indices of its storages and of its powers in the program.
     """
 
     domains: tuple[str, ...]
@@ -82,8 +82,8 @@ class BalanceColumns:
 
 @dataclass(frozen=True, eq=False)
 class Balances:
-    """Balances of a program: the total of all islands whose energies are in `unit`, and, if there are several islands, the
-    balance of each."""
+    """Balances of a program: the total of all islands whose energies are in `unit`, or of the whole model without islands, and,
+    if there are several islands, the balance of each."""
 
     unit: str
     total: BalanceColumns

@@ -43,8 +43,8 @@ class Program:
     name : the model's name.
     rates : kernel for dx/dt, (n,).
     guards : one value per transition, -1 if its source mode is not active; None without transitions.
-    powers : one power per dissipator or source, W; None if there are none.
-    energies : energy per storage, J; None if there are none.
+    powers, energies : a power for each of `power_names` and an energy for each of `energy_names`, W and J unless their domains
+        have other units; None if there are none.
     outputs : all named outputs; None if there are none.
     choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
@@ -73,16 +73,17 @@ class Program:
     collisions : data of constraints that can collide at the same time; None if there are none.
     clocks : clocks, in the order in which simultaneous ticks are carried out.
     delays : delayed signals.
-    closing : matrix whose rows are position constraints; None without constraints.
-    closures : kernel of the constraint flows, the entries of that matrix, and the right-hand sides and residuals of its redundant
-        rows; None without constraints.
-    closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
+    closing : layout of the constraint matrix A = J M^-1 J^T, with the rows of the position constraints that are always active;
+        None without constraints.
+    closures : kernel of the constraint flows, the entries of A, and the right-hand sides and residuals of its redundant rows;
+        None without constraints.
+    closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries of A only; None if not available.
     boxes : kernel of the complementarity problems of dry friction: for each problem its entries, offsets, lower and upper bounds
         and flags of active rows; None without such problems.
     box_layouts : layout of each of these problems.
     indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
-    breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
-        first parameters of p; None if there are none.
+    breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, as a
+        function of the model's parameters, with which p begins; None if there are none.
     break_names : element of each break.
     contacts : points at which bodies may touch.
     autonomous : True if the rates are known to be independent of time.

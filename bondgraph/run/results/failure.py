@@ -30,7 +30,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
-        'a value of the loop close to its solution: guess={"load.effort": 72.0} of compile_model, with a name of your model',
+        'a guess near a solution: compile_model(graph, guess={"load.effort": 72.0}), with a name of your model',
         "a small storage (C or I) in the loop",
     ),
     "singular position": (

@@ -223,9 +223,9 @@ class Result:
 
     def peak(self, name: str) -> tuple[float, float]:
         """Return the time and value of the maximum of a scalar quantity, among its samples and its values just before and just
-        after events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on
-        it, so the peak of a signal that is clipped or jumps is a value that the signal takes. Raises a ValueError for a parameter
-        or an array."""
+        after events. A parabola through the largest sample and its neighbours refines the maximum if the samples beyond the
+        neighbours also lie on it and no event happens between these samples, so the peak of a signal that is clipped or jumps is
+        a value that the signal takes. Raises a ValueError for a parameter or an array."""
         return extreme(self, name)
 
     @cached_property
@@ -283,8 +283,8 @@ class Result:
         return self.program.model
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
-        """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. Raises E416 (also an
-        ImportError) if xarray is not installed."""
+        """Return an `xarray.Dataset` of quantities over "t" and of parameters, with their units in `attrs["units"]`. Raises E416
+        (also an ImportError) if xarray is not installed."""
         require_package("a data set", "xarray")
         import xarray
 
@@ -300,8 +300,8 @@ class Result:
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return quantities over time as columns of a DataFrame; components of an array are "name[0]" or "name[0, 1]". Raises
-        E416 (also an ImportError) if pandas is not installed."""
+        """Return quantities over time, without parameters, as columns of a DataFrame; components of an array are "name[0]" or
+        "name[0, 1]". Raises E416 (also an ImportError) if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 
@@ -317,8 +317,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, relative to its second difference, above which the parabola is not used; it is 0.2 for a sine with
-ten samples per period."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used; a sine needs at least 13
+samples per period."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:

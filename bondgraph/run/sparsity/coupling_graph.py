@@ -27,7 +27,8 @@ _IN_EAR = 3
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
 PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
-"""Array with a value per step of the ears; only the last step of an ear may lead to a state that an earlier ear reaches."""
+"""Array with a value per step of the ears: at most two per state, because each ear reaches a new state, and only its last step
+leads to a state reached before."""
 
 
 class CouplingGraph(Table):

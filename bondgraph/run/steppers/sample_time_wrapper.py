@@ -67,7 +67,8 @@ class SampleTimeWrapper(Integrator):
         self._t, x = self._ticks.tick(self._t, self._x, self._m)
         self._x, unsolved = bound.consistent(self._t, x, self._m)
         if unsolved is not None:
-            text = f"algebraic loop: no solution of the loop through {', '.join(unsolved.elements)} after a tick"
+            loop = ", ".join(unsolved.elements)
+            text = f"algebraic loop: Newton's method finds no solution for the algebraic loop through {loop} after a tick"
             return Segment(Status.NOT_FINITE, self._t, self._x, self._q, 0, reason=text)
         after = self._guards(self._t, self._x)
         jumped = np.flatnonzero((before < 0.0) & (after >= 0.0))

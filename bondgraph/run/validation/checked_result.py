@@ -26,8 +26,8 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run since its start: the requested times and, if they are fewer than `MIN_CHECKED` and the run
-    is `checked`, further times for the checks of constraints or contacts."""
+    """Return the sample times of a run since its start: the requested times and, if `checked` and these are fewer than
+    `MIN_CHECKED`, further times for the checks of constraints or contacts."""
     if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)

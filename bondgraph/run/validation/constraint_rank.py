@@ -30,8 +30,8 @@ MAX_CONTRADICTION = 1e-4
 contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Distance beyond the ends of an interval, as a fraction of its length, within which an extrapolated line that reaches
-zero makes the interval suspect."""
+"""Largest distance beyond the ends of a suspect interval, as a fraction of its length, at which an extrapolated line may reach
+zero."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in or near which (`EXTRAPOLATION`) the square root s reaches zero by linear
-    extrapolation from each side on which it falls towards the interval or, with `arrival`, from the earlier side."""
+    """Return the intervals between samples within `EXTRAPOLATION` of which the lines through neighbouring samples of the square
+    root s reach zero: every line that falls towards the interval, at least one; with `arrival`, only the earlier line counts."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None

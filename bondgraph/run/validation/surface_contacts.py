@@ -1,5 +1,5 @@
-"""Check of the contacts of surfaces in a finished run: contacts of surfaces by a user's formula must follow the closest points,
-with the force of their gap, and bodies that can touch at several points must not overlap where no contact acts."""
+"""Check of contacts of surfaces in a finished run (those of `watched_contacts`): each must follow the closest points, with the
+force of its own gap, and bodies must not overlap at a point that no contact follows."""
 
 from __future__ import annotations
 

@@ -119,7 +119,8 @@ def overlap(one: Reach, other: Reach) -> bool:
 
 
 def _ahead(earlier: Reach, later: Reach) -> int | None:
-    """Return how many instances an earlier access may be ahead of a later access to the same address, or None if unbounded."""
+    """Return the largest number of instances by which the earlier access may be ahead of the later access to the same address
+    (negative if they never overlap), or None if no bound is known."""
     if not overlap(earlier, later):
         return -max(earlier.count, later.count)
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:

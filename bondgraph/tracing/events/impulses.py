@@ -254,8 +254,8 @@ def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Coll
 def impulse_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> Impulse:
-    """Return the impulse of an event, or of all `sharing_events`, from the states before it (after its resets), in the modes
-    after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
+    """Return the impulse of an event, or of all `sharing_events` if the event is None, from the states between its resets and
+    the impulse, in the modes after it; raise `SingularSystem` or `SingularMode` if its equations have no solution."""
     instant = jump_equations_of(context, acting, event, before)
     missing = Residual(instant)
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)

@@ -33,8 +33,8 @@ from screws.scalars import maximum
 @dataclass(frozen=True)
 class DryFriction:
     """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping,
-    and the derivatives of its slipping effort with respect to efforts of constraints, by (its scalar, index of the
-    constraint's effort)."""
+    and the derivatives of its slipping effort with respect to efforts of constraints, by (component of the slipping effort, index
+    of the constraint's effort among all unknowns)."""
 
     unknown: Unknown
     indices: tuple[int, ...]

@@ -31,7 +31,7 @@ MAX_PIECES = 32
 
 @dataclass(frozen=True)
 class Root:
-    """Time of a root and the period of its repetition, infinite for a single root, as scalars of the tape."""
+    """Time of a root and the period of its repetition (infinite for a single root), as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar

@@ -2,26 +2,26 @@
 
 The mode of an ideal element decides its equation: a row of A w = b while the element is active, else w_i = o_i, which sets its
 unknown to a number. The equations of active elements on masses or coils are symmetric and semidefinite, A = J M^-1 J^T up to a
-sign for each element. In any mode the active equations form a principal submatrix, eliminated with diagonal pivots in one order
-for all modes.
+sign for each element. In any combination of modes, the active equations form a principal submatrix, eliminated with diagonal
+pivots in one order for all modes.
 
-A principal submatrix of A is singular if and only if it contains a null vector n of A, whatever the other modes are. All null
-vectors are combinations of circuits, null vectors with minimal sets of elements: a row of locks between two walls, two parallel
-clutches. While all elements of a circuit are active, their reactions are undetermined along n, and b does not depend on them. The
-reactions of least norm satisfy
+A principal submatrix of A is singular if and only if its elements include all elements of a null vector n of A. All null vectors
+are combinations of circuits, null vectors with minimal sets of elements: a row of locks between two walls, two parallel
+clutches. While all elements of a circuit are active, their reactions are undetermined along n, and b does not depend on them.
+The reactions of least norm satisfy
 
     s(w) = sum_k W_k (r_k . n) (r_k . w + o_k) = 0
 
-for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and does not change its
+for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A nonsingular without changing the
 solutions, since n^T b = 0: one elimination gives the reactions of least norm without regularisation.
 
-A part may have vanishing quantities at two levels: unknowns act on some directly; other quantities depend only on states, and
-their rates are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short length h has the
-matrix A0 + h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0
-= 0. So each equation of a rate belongs to its own circuit of A0. Both levels are solved together: solving one level after the
-other would be wrong, because the rates determine unknowns that a circuit of A0 leaves open. Reactions are undetermined along
-common null vectors of A0 and A1, where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions
-keep their own equations.
+A connected part may have vanishing quantities at two levels: unknowns act on some directly; other quantities depend only on
+states, and their rates are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short
+length h has the matrix A0 + h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown
+acts on it, n^T A0 = 0. So each equation of a rate belongs to its own circuit of A0. Both levels are solved together: solving one
+level after the other would be wrong, because the rates determine unknowns that a circuit of A0 leaves open. Reactions are
+undetermined along common null vectors of A0 and A1, where rates are redundant. There the terms p of rates have n^T p = 0, so
+rates and reactions keep their own equations.
 
 The matrix of diodes and switches between floating potentials is monotone but partly skew, so that diagonal pivots may cancel: a
 run chooses the pivot of each column, with a small compliance and iterative refinement. If n^T b is not zero, either its rate

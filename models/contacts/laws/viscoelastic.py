@@ -185,7 +185,7 @@ SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 class VirtualSpring(_NormalSpringLaw):
     """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_max) in restitution, until the force is zero.
 
-    Here s_max is the largest s. Force and penetration are in phase. The bodies separate at e times the approach speed and then
+    Here s_max is the largest s, at which the force is largest. The bodies separate at e times the approach speed and then
     still overlap by (1 - e^2) s_max. A second compression before separation meets the stiffer spring.
 
     Attributes

@@ -327,8 +327,8 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
 
 
 def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Mesh:
-    """Return a surface's mesh with coordinate lines. Arguments are as for `body_points`; n_u and n_v are multiples of
-    `LINE_COUNTS`, plus 1."""
+    """Return a surface's mesh with coordinate lines. Arguments are as for `body_points`; n_u and n_v must be one more than
+    multiples of `LINE_COUNTS`."""
     grid = body_points(surface, contacts, reach, n_u, n_v)
     outward = is_outward(grid, surface)
     faces = grid_faces(n_u, n_v)

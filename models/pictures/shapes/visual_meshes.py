@@ -147,8 +147,8 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
 
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
-    """Return a mesh of points (m, 3) and triangles (n, 3), which are outward by the right-hand rule; coinciding points are
-    merged, and edges between triangles at large angles stay sharp."""
+    """Return a mesh of points (m, 3) and triangles (n, 3), whose corners must run counterclockwise as seen from outside;
+    coinciding points are merged, and edges between triangles at large angles stay sharp."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -181,7 +181,6 @@ def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
 
 
 def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Return normals (n, 3) of triangles, with twice their areas as lengths."""
     a, b, c = (points[faces[:, k]] for k in range(3))
     return np.cross(b - a, c - a)
 
@@ -241,7 +240,8 @@ def _custom_mesh(visual: Visual) -> Mesh:
 
 
 def box_of_inertia(mass: float, inertia: Array, centre: Array) -> Mesh:
-    """Return the uniform box that has a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
+    """Return the uniform box that has a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m; no
+    edge is shorter than `MIN_EDGE` of the longest."""
     moments, axes = np.linalg.eigh(inertia)
     squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
     edges = np.sqrt(np.maximum(squares, 0.0))

@@ -208,10 +208,10 @@ class Stage:
     size : (width, height) of the window in pixels.
     background : colours at the bottom and top.
     fine : scale of triads, tubes and arrows (1: for a view of all solids).
-    ghosts : number of earlier poses shown of each solid with ghosts.
-    longer : additional scale factor for the length of frames.
+    ghosts : maximum number of earlier poses shown of each solid with ghosts.
+    longer : additional factor for the length of the axes of frames.
     around : show later poses as ghosts too.
-    mesh : points of a surface's mesh along u and v, multiples of 8 and 12, plus 1.
+    mesh : numbers of points of a surface's mesh along u and v, which must be one more than multiples of 8 and of 12.
     on_screen : open the window on the screen.
     """
 
@@ -290,13 +290,13 @@ class Stage:
         return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
     def show(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s), seen from a camera; return the scene at that time."""
+        """Show everything at a time (s) from a camera; return the scene at that time."""
         now = self.move(t, camera)
         self._look(camera)
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene at that time. The camera stays, and decides in which order glass is
+        """Show everything at a time (s) and return the scene at that time; `camera` only decides in which order glass is
         painted."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]

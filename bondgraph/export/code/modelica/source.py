@@ -50,8 +50,8 @@ def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSourc
     name : name of the Modelica model, an identifier; the model's name by default.
 
     Raises `ModelError` E100 if `model` is not a model, E335 for delays, E693 for FMUs, E270 if `name` is not an identifier or is
-    reserved, E262 if an algebraic loop has no solution at the start, E663 and E664 for transitions and ticks that Modelica cannot
-    express.
+    reserved, E262 if no solution of an algebraic loop is found at the start, E663 and E664 for transitions and ticks that
+    Modelica cannot express.
 
     Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
     """

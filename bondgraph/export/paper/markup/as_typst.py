@@ -67,7 +67,7 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
 _WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
 _IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
 _LONG = 20
-"""Number of letters above which words in a formula may be broken."""
+"""Number of characters, with quotes, above which words in a formula may be broken."""
 _END = ""
 
 
@@ -254,7 +254,7 @@ class _Reader:
         raise self.refused(f"{token} is unknown")
 
     def fenced(self) -> list[_Piece]:
-        """Return the content between fences that grow with it."""
+        """Return the fences after \\left and \\right, which grow with the content between them, and this content."""
         left = self.fence()
         inner = self.sequence((r"\right", _END))
         self.take(r"\right")

@@ -68,8 +68,7 @@ class Implicit:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of the rounding error of a rate on state i in an implicit step, which is the error times h / (1 + h
-    |J_ii|)."""
+    """Return the effect on state i of the rounding error of its rate in an implicit step: the error times h / (1 + h |J_ii|)."""
     return h * c.noise[i] / (h * c.speed[i] + 1.0)
 
 

@@ -19,8 +19,8 @@ NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 NOT_SEPARATED = -1e300
 HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
-"""Offsets in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign
-of the pair, and kept corners."""
+"""Offsets in the data of a patch, after the frame of its face: height of the face, distance up to which two corners count as one,
+sign of the pair, and kept corners."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:

@@ -94,7 +94,8 @@ def overlap(one: Reals, other: Reals) -> bool:
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of a set may touch and belong to different bodies, one of them free and one not still."""
+    """Return True if two shapes of set k may touch: they belong to different bodies, at least one free and at least one not
+    still. The listed pairs are excluded or, with `only`, are the only pairs."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False

@@ -1,7 +1,7 @@
 """Step of free bodies: forces, velocities without contacts, reach, and effects of contacts and forces.
 
-Momenta are kept in world coordinates, so a body without forces keeps its momentum and spin exactly; positions move with the
-velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
+A step keeps momenta in world coordinates, so the linear and angular momentum of a body without forces change only by rounding
+errors; positions move with the velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
 """
 
 from __future__ import annotations
@@ -183,7 +183,6 @@ def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
 
 
 def keep_momenta(c: PileTable) -> None:
-    """Write the momenta to the states, for the current poses."""
     for b in range(c.free):
         if c.asleep[b] == 1:
             continue
