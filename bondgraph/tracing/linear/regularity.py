@@ -18,7 +18,8 @@ def solve_regular(context: TracingContext, entries: Entries, right: Sequence[Any
     sizes; return None if all trials fail.
 
     With `one_mode`, singular samples are ignored in a last trial if the start is regular: at a sample, a curve may be so steep,
-    in the units of its state, that other terms are lost to rounding."""
+    in the units of its state, that other terms are lost to rounding.
+    """
     numbers, n = context.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
     if one_mode and numbers:
