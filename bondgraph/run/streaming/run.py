@@ -185,7 +185,7 @@ def kept_runs(program: Program, choice: Selection, requested: RequestedTimes, op
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
     names = options.keep if not isinstance(options.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
-    chosen = chosen_quantities(program, names, len(requested[0])) if names or not measures else ChosenQuantities({}, {}, None)
+    chosen = chosen_quantities(program, names, len(requested[0])) if not measures or names else ChosenQuantities({}, {}, None)
     return KeptRuns(program, choice, requested, chosen, options.sink, measures)
 
 

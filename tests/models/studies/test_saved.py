@@ -74,7 +74,7 @@ def test_a_model_is_shown(drive: Path, tmp_path: Path, capsys: pytest.CaptureFix
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=three"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=[[1], [2, 3]]"], "E359"),
         (["{drive}", "--t-end", "1", "--set", "winding.resistance=[1, 2]"], "E124"),
-        (["{drive}", "--t-end", "1", "--set", "wind=3"], "E122"),
+        (["{drive}", "--t-end", "1", "--set", "wind=3"], "E121"),
         (["{drive}", "--t-end", "1", "--keep", "wind"], "E346"),
     ],
 )

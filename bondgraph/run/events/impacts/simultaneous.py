@@ -1,5 +1,5 @@
-"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set; with friction, by
-`friction_cones`.
+"""Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set instead of Lemke's
+pivoting; with friction, by `friction_cones`.
 
 With flows g of the contacts (negative: approaching), impulses L, and flows G L due to the impulses:
 
