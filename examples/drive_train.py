@@ -74,7 +74,7 @@ def run() -> Result:
 
 
 def draw(result: Result, speed: Any, current: Any, heat: Any, energy: Any) -> None:
-    """Draw speeds, current, temperatures, and the energy received by each domain, into four axes."""
+    """Draw speeds, current, temperatures, and the energy received by each domain, on four axes."""
     t, domains = result.t, result.ledger.domains
     speed.plot(t, RADIUS * result["wheel.flow"], label="rim of the wheel")
     speed.plot(t, result["cart.flow"], label="cart")

@@ -91,7 +91,7 @@ def run() -> Result:
 
 
 def draw(result: Result, arm: Any, pressure: Any, pistons: Any, energy: Any) -> None:
-    """Draw poses of the arm, pressures, speeds of the cylinders, and the energy received by each domain, into four axes."""
+    """Draw poses of the arm, pressures, speeds of the cylinders, and the energy received by each domain, on four axes."""
     t, domains = result.t, result.ledger.domains
     for moment in (0.0, 2.5, 5.0, 6.2, T_END):
         angles = np.cumsum(result["angles.q"][int(np.searchsorted(t, moment))])
