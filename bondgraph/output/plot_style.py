@@ -107,7 +107,7 @@ def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", sam
         supplied = np.asarray(axes, dtype=object).reshape(-1)
         if others := [each for each in supplied if not hasattr(each, "plot")]:
             title = f"{what} cannot be plotted on {others[0]!r}"
-            raise refusal("E560", title, "axes=plt.subplots(n)[1], axes of Matplotlib, or none", about=about)
+            raise refusal("E560", title, "Matplotlib axes, such as axes=plt.subplots(n)[1], or none", about=about)
         if len(supplied) < count:
             title = f"{count} {what} cannot be plotted on {len(supplied)} of your axes"
             raise refusal("E560", title, f"as many axes as {what}, or none", about=about)

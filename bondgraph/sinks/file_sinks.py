@@ -284,7 +284,7 @@ def _check_names(kept: Sequence[KeptQuantity]) -> None:
         same = by_folder.setdefault(name.casefold(), name)
         slash = {"/", "\\"} & set(name)
         if slash or same != name:
-            why = f'"{name}" has a slash' if slash else f'on some systems "{name}" and "{same}" are the same file'
+            why = f'"{name}" has a slash' if slash else f'on some systems "{name}" and "{same}" are the same folder'
             cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
             raise RunError(Problem("E348", "Zarr stores each quantity in a folder", (why,), cures=cures))
 

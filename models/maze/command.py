@@ -131,7 +131,7 @@ class GainGrid:
     """Grid of a gain map: each gain ranges from the maze's gain divided by `spread` to the gain times `spread`."""
 
     points: int = number("", "number of values of each gain", 13, integer=True, least=2, most=200)
-    spread: float = number("", "largest factor and divisor of both gains", 3.0, above=1.0)
+    spread: float = number("", "largest factor by which each gain is multiplied or divided", 3.0, above=1.0)
     until: float = number("s", "end of each run", 100.0, above=0.0)
 
     def __post_init__(self) -> None:

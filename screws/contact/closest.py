@@ -366,8 +366,7 @@ def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryEr
         return GeometryError("G122", f"{title}the infinite cylinder is nearest along a whole line", BOUNDED)
     if hollow < 0.0:
         title += "at this focal distance the hollow has the curvature of the other body"
-        return GeometryError(
-            "G122", title, "a body smaller than the hollow's radius of curvature, starting inside it or to one side"
-        )
+        cure = "a body with a smaller radius of curvature than the hollow, starting nearer to the hollow or to one side"
+        return GeometryError("G122", title, cure)
     title += "the relative curvature K2 (d A + I) + A is singular, as for flat on flat or a cylinder along a flat side"
     return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")

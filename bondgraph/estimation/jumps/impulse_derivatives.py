@@ -412,7 +412,7 @@ def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, alon
     """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers (k,) separates the
     times."""
     name = kernels.bound.program.transitions[transition].name
-    why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
+    why = f'"{name}" closes at the same time by chance: a change of these quantities would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
 
 

@@ -23,7 +23,7 @@ MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 gap in contact, and SIZE_SHARE a fraction of the size of the smaller body."""
 APART = "a start or a shape for which the bodies touch at only one point"
 FOCAL = (
-    "a body smaller than the radius of curvature of every hollow that it reaches",
+    "a body with a smaller radius of curvature than every hollow that it reaches",
     "one contact per side, with near=(x, y, z), if a body touches both sides of a hollow",
 )
 LOST = (
