@@ -1,9 +1,9 @@
-"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero, accurate to about rounding error unless
-the law oscillates more than about ten times along the ray.
+"""Energies of constitutive laws by quadrature: the work of a law along the ray from zero.
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. If all pieces are polynomials in s of
 degree 30 or less, a Gauss-Legendre rule integrates them, otherwise the double exponential rule, which tolerates a vertical slope
-at the end points (Takahasi and Mori 1974).
+at the end points (Takahasi and Mori 1974), but neither a peak within a piece narrower than a tenth of it, nor more than about
+nine oscillations.
 """
 
 from __future__ import annotations
