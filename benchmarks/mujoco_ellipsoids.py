@@ -1,13 +1,13 @@
-"""S2a with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per simulated second, slip, and energy
-error.
+"""S2a (an egg rolls round a fixed egg) with ellipsoids of the eggs' size, in screwbond and in MuJoCo: cost per
+simulated second, slip, and energy error.
 
 MuJoCo has no force of constant magnitude towards a body: the loop sets `xfrc_applied` before every step, and the
 time that this takes is stated separately. A force that is constant over a step suits the semi-implicit integrator
 `implicitfast`; with RK4 it would add energy.
 
-MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
-constant impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Here d = 0.95,
-damping is critical, and the time constant is 7.95 ms, which gives our normal stiffness of 20 kN/m, or 2 ms, the
+MuJoCo's contact is soft in a different way from ours: `solref` is a time constant T and a damping ratio, and with a
+constant impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d T)^2). Here d = 0.95,
+damping is critical, and T is 7.95 ms, which gives our normal stiffness of 20 kN/m, or 2 ms, the
 minimum that MuJoCo's manual allows for a time step of 1 ms. Elliptic friction cones with `impratio` 10 reduce slip,
 torsional friction (`condim` 4) constrains omega_z, and the coefficients of friction are so large that no contact
 slips, since our contact sticks.

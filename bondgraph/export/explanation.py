@@ -82,8 +82,8 @@ def explain(
     name : name of a value, as in a result: a state, a signal, the effort or flow of an element.
     depth : maximum number of steps to follow; None for all.
     through : also follow the rates of states that occur on the way.
-    at : a run and a time (s), to show the values there except parameters, modes and matrices; a vector as one magnitude for each
-        unit.
+    at : a run and a time (s) at which values are shown, except parameters, modes and matrices; a vector is shown as one magnitude
+        per unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
     twice.

@@ -40,7 +40,7 @@ def too_large(file: str, size: int, largest: int, unit: str = "bytes") -> ModelE
 
 
 def nesting_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not.
+    """Return the maximum nesting depth of brackets outside strings; each closing bracket counts -1, as the text may not be JSON.
 
     The function uses no recursion: Python's own parser recurses up to the recursion limit, which the caller may have raised
     beyond the stack.

@@ -87,7 +87,7 @@ class Element(Frozen):
 
 
 _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
-"""Functions that describe an element, with units and domain, in the graph in which the element was last looked up."""
+"""For each element, the function that describes it, with units and domain, in the graph in which it was last looked up."""
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:

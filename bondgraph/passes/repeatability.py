@@ -1,4 +1,4 @@
-"""Check that the user's formulas are functions of their arguments: each is traced twice, and both traces must be equal (E174).
+"""Check that the user's formulas are functions of their arguments: each is traced twice, and the two traces must agree (E174).
 
 A model records a formula once: a random number, a clock, a counter or a file read in the formula would become a constant.
 """

@@ -66,7 +66,7 @@ def _curve(route: Route) -> str:
 
 
 def flow_hand(route: Route) -> float:
-    """Return 1 if the flow side of a bond is to the right of its direction in the middle, -1 if it is to the left."""
+    """Return 1 if the flow side at the middle of a bond is to the right of its direction, -1 if it is to the left."""
     along = route.direction(route.middle)
     return 1.0 if dot(flow_side(along), np.array([-along[1], along[0]])) > 0 else -1.0
 

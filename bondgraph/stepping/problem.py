@@ -136,7 +136,7 @@ class Steps:
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """Constant state of some modes, by slot, in which the law of a contact gives no force."""
+    """State that every step keeps, by mode slot, because in it the law of a contact gives no force."""
 
     @property
     def model(self) -> Model:

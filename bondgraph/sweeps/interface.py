@@ -237,7 +237,7 @@ def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
     """Return a launcher for runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289 for
-    functions of a `Result` or an executor."""
+    an executor, or for functions of a `Result`."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]

@@ -99,7 +99,7 @@ def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return matrix and right-hand side of all rows and their derivatives over (change of z, x', z', x'', z'', ...).
+    """Return the matrix and the right-hand side of all rows and their derivatives for (change of z, x', z', x'', z'', ...).
 
     `right` (rows, k) is the right-hand side of the rows themselves.
     """

@@ -37,7 +37,7 @@ def channels(network: Network) -> list[str]:
 
 
 def analysed(network: Network, samples: np.ndarray, step: float = 2e-3) -> Reference:
-    """Return the values of `channels` at sample times that are multiples of the step."""
+    """Return the values of `channels`, with error bounds, at `samples`, which must be multiples of `step`."""
     return halved(lambda h: _trajectory(network, samples, h), samples, step, NOTHING * _drive(network))
 
 

@@ -133,7 +133,7 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s. A scene of a lost object ends when the object is one and a half diameters away."""
+    """Return the end of the scene, s. After a loss it ends when the object is one and a half diameters from where it was lost."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])

@@ -1,6 +1,7 @@
 """Parameters of the dexterous hand (Visser 2002, section 5), and its scenarios: the motion of the reference, from JSON files.
 
-Only `motion` and `t_end` are required in a file; the defaults are the values of the example:
+Only `motion` and `t_end` are required in a file; `name` is by default the name of the file, and the other values below are the
+defaults:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},

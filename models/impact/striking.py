@@ -169,10 +169,10 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Parameters
     ----------
-    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`, of which the mass is not used.
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; its mass is not used.
 
-    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for a law without a contact, such as a
-    `SpringImpact` with e = 0, or if the arm does not leave the wall.
+    Raises `ModelError` E541 for arguments that do not match the arm, E542 if the arm cannot move the point in this way, E544 for
+    a law that no contact law matches, such as a `SpringImpact` with e = 0, or if the arm does not leave the wall.
     """
     component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)

@@ -133,8 +133,9 @@ class Stoichiometry:
         return follow
 
     def constants(self, name: str, fixed: Mapping[str, float]) -> dict[str, float]:
-        """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, with the least norm of
-        ln K if the rates leave a choice; raise E572 for a cycle, or `fixed` constants, that contradict the rates."""
+        """Return the constants K of the species in mu = R T ln(K q) that satisfy detailed balance, ln(kf / kr) = -N^T ln K;
+        of several solutions, the one with the least norm of ln K. Raise E572 if the rates of a cycle have no detailed balance, or
+        contradict `fixed` constants."""
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)

@@ -31,13 +31,13 @@ RADIUS = 0.011
 """Radius of a Gauss frame's axes, relative to the unit of the scene."""
 
 TUBE = 0.8
-"""Radius of a path, relative to a Gauss frame's axes."""
+"""Radius of a path, relative to the radius of a Gauss frame's axes."""
 
 SLENDER = 0.3
 """Minimum unit length for the shafts of arrows, relative to the longest arrow."""
 
 ARROW = 0.62
-"""Radius of a force arrow's shaft, relative to a Gauss frame's axes."""
+"""Radius of a force arrow's shaft, relative to the radius of a Gauss frame's axes."""
 
 HEAD = 9.0, 3.2
 """Length and radius of an arrow's head, relative to the radius of its shaft."""

@@ -103,7 +103,8 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the chain of drivers of a state's cluster returns to this cluster; mark the clusters along the chain."""
+    """Return True if the chain of drivers of a state's cluster returns to this cluster, and mark the clusters along the chain;
+    return False for a state that does not represent its cluster."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

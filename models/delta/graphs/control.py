@@ -200,10 +200,10 @@ def joint_control(
     Parameters
     ----------
     kp, kd, ki, limit : as for `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
-    period, filter_time : time between samples, and time constant of the filtered difference, s; None: continuous, with measured
-        velocities.
+    period : time between samples, s; None for a continuous controller with measured velocities.
+    filter_time : time constant of the filtered difference of a sampled controller, s.
 
-    Raises `ModelError` E440 for a motion without three axes; E478 from the controller.
+    Raises `ModelError` E440 for a motion without three axes; E470, E478 as `joint_pid` does.
     """
     check_axes(motion)
     goal = reference("goal", motion, unit="rad")
@@ -245,8 +245,8 @@ def task_control(
     kp, kd : numbers or (3,), 1/s^2 and 1/s; kp may be a function of time (`screwbond.models.control.fading_gain`).
     gravity : True to add gravity torques.
     extra : path of an acceleration (3,) that is added to u.
-    period, filter_time : time between samples, and time constant of the filtered difference w', s; None: continuous, with w' = J
-        y'.
+    period : time between samples, s; None for a continuous controller with w' = J y'.
+    filter_time : time constant of the filtered difference w' of a sampled controller, s.
 
     Raises `ModelError` E440 for a motion without three axes; E476 for gains outside 0 <= kp <= kd^2.
 

@@ -135,7 +135,8 @@ class _Elimination:
         return values, decided
 
     def _without_unknowns(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
-        """Return vanishing scalars with the unknowns set to zero; 0 for scalars that an unknown makes vanish."""
+        """Return `flat`, scalars that must vanish, with the unknowns set to zero; 0 for a scalar that an acting unknown makes
+        vanish."""
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))

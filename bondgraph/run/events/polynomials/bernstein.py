@@ -66,8 +66,8 @@ def quartic_rises_once(a: float, b: float, m: float, d: float, e: float, margin:
 
 
 def interpolate(values: Reals, coefficients: Reals) -> float:
-    """Fill the coefficients of the polynomial through values at the eighths of the interval; return its misfit: the eighth
-    difference of the values, which is zero for a polynomial of degree 7 or less."""
+    """Fill the coefficients of the polynomial through values at the eighths of the interval; return its misfit: the size
+    of the eighth difference of the values, which is zero for a polynomial of degree 7 or less."""
     off = 0.0
     for k in unrolled(range(DEGREE + 1)):
         off = off + values[k] * _DIFFERENCES[k]
