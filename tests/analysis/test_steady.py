@@ -215,7 +215,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_rounding_errors_of_a_momentum_do_not_prevent_equilibrium(unit: float) -> None:
-    """The momentum of a mass at rest on a spring is rounding error, whose size depends on the unit of force."""
+    """The momentum of a mass at rest on a spring is a rounding error, whose size depends on the unit of force."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))

@@ -156,7 +156,7 @@ def rolling_disk() -> Answer:
 
 @case("mujoco #172", 1e-7)
 def driven_four_bar() -> Answer:
-    """The speed of a four-bar of slender bars is sqrt(2 work / J(angle)), with J from the law of cosines."""
+    """The speed of a four-bar linkage of slender bars is sqrt(2 work / J(angle)), with J from the law of cosines."""
     a, b, c, d, torque = 0.1, 0.3, 0.25, 0.32, 2.0
     m1, m2, m3 = 0.4, 0.6, 0.5
 

@@ -1,4 +1,4 @@
-"""LLVM compiles machine code for processors other than this one, but aborts the process if its own tables disagree."""
+"""LLVM makes machine code for other processors, in a child process, because LLVM aborts on an internal inconsistency."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Hand calculations agree with the example vehicles."""
+"""The example vehicles agree with hand calculations."""
 
 from __future__ import annotations
 

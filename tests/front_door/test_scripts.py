@@ -23,7 +23,7 @@ def course(rates, start, times, **more):
 
 
 def quarter_car(run, **_):
-    """Compare with m_w v_w' = F_tyre - F and m_b v_b' = F, where F = k q + c q' + stop(q), about rest."""
+    """Compare with m_w v_w' = F_tyre - F and m_b v_b' = F, where F = k q + c q' + stop(q), all relative to the rest position."""
 
     def rates(t, y):
         tyre, v_w, q, v_b = y

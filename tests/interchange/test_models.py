@@ -1,4 +1,4 @@
-"""Saved and loaded models have the same names, equations and pictures, and equal bits in runs."""
+"""Saved and loaded models have the same names, equations and pictures, and bit-identical runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The free root of a floating tree moves like a rigid body."""
+"""A floating tree agrees with rigid bodies and joints: its lone root, the momentum of the whole tree, its free fall."""
 
 from __future__ import annotations
 

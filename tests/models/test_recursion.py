@@ -127,7 +127,7 @@ def test_operations_grow_with_the_number_of_joints():
     ids=lambda tree: f"{tree.name} {tree.freedoms}",
 )
 def test_estimated_operations(tree):
-    """Joints through one point and ends of branches cost less than estimated."""
+    """Joints whose axes meet in one point, and the ends of branches, cost less than estimated."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500

@@ -1,4 +1,4 @@
-"""The style sheet alone sets the style of pictures, with colours that everyone can distinguish."""
+"""Plots take their style only from the style sheet, whose colours differ for every kind of colour vision."""
 
 from __future__ import annotations
 

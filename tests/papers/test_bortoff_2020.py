@@ -39,7 +39,7 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return, for a1 = 0, the time at which h passes through zero after the fifth contact, the force at that time, and the
+    """Return, for a1 = 0, the time at which h passes through zero after the fifth contact, lambda at that time, and the
     time at which lambda passes through zero."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS

@@ -309,7 +309,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Sweeps alone would take tens of thousands of iterations, because the floor's load passes through every box."""
+    """Sweeps alone would need tens of thousands of repetitions, because the load on the floor passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))

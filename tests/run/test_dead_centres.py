@@ -1,4 +1,4 @@
-"""Dry friction of force F on a slider whose lever arm vanishes dissipates F times the path length."""
+"""Dry friction of force F on a slider dissipates F times the path length, also at dead centres, where the lever arm vanishes."""
 
 from __future__ import annotations
 

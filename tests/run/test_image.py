@@ -1,4 +1,4 @@
-"""The image of a run depends only on the model."""
+"""The image of a run holds no addresses: the same model and settings give the same image."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """Return a program of x'' = -x with a rounding error of about 1e-11 in a force of 1."""
+    """Return a program of x'' = -x that has, for the parameter `LOUD`, a rounding error of about 1e-11 in a force of 1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 

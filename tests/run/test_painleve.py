@@ -1,4 +1,4 @@
-"""The run of Painleve's rod ends where sliding friction has no solution or several solutions.
+"""The run of Painleve's rod is ended where sliding friction has no solution, or several.
 
 Let a be the angle between rod and floor, and let the lower end slide away from the side to which the rod leans. The floor's
 force N obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: for mu = 4/3, the bracket is

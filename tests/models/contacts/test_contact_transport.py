@@ -208,7 +208,7 @@ def test_the_quaternions_of_the_renamed_axes():
 
 
 def _saddle_of(s: float, exchanged: bool, unit: float) -> Any:
-    """Return the same saddle in coordinates (u, v), or (-v, u) / s, in units of `unit` m."""
+    """Return one saddle, in units of `unit` m, with coordinates (x, y) or, if exchanged, (y, -x) / s."""
 
     def formula(u: Any, v: Any) -> Any:
         x, y = (-s * v, s * u) if exchanged else (u, v)

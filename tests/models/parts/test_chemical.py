@@ -206,7 +206,7 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """A chemostat's energy is its potential times the amount received, here 1 mol/s between activities 3 and 2."""
+    """The energy of a chemostat is its potential times the amount received; 1 mol/s flows from activity 3 to activity 2."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)

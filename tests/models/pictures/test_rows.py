@@ -73,7 +73,7 @@ def test_rows_contain_both_sides_of_events() -> None:
 
 
 def test_zero_is_zero_on_a_page() -> None:
-    """One of the 16-bit levels is 0."""
+    """If the values of a curve lie on both sides of zero, one of its 16-bit levels is exactly 0."""
     rng = np.random.default_rng(2)
     for low, high in rng.uniform(0.1, 10.0, (40, 2)) * [-1.0, 1.0]:
         values = np.array([low, 0.0, high, 0.3 * high])
