@@ -14,7 +14,7 @@ PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
 
 
 def simulate() -> Tracking:
-    """Simulate the motion to the other position and back."""
+    """Simulate the motion from `PICK` to `PLACE` and back."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return track(DeltaParameters.fit(), motion, samples=2e-3)
 

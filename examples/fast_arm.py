@@ -89,7 +89,7 @@ def plan() -> Plan:
 
 
 def runs() -> list[Result]:
-    """Run the graph with these torques, one interval after the other."""
+    """Run the graph with the optimal torques, one interval after the other."""
     optimum, results = plan(), list[Result]()
     for torque in optimum.torques.T:
         values = dict(zip(MOTORS, torque, strict=True))

@@ -1,4 +1,4 @@
-"""Each benchmark runs in its quick form and writes its own section of benchmarks/README.md."""
+"""Each benchmark runs in its quick form; tables replace only their own section of benchmarks/README.md."""
 
 import ast
 import inspect

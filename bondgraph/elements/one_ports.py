@@ -172,7 +172,7 @@ def Constraint(
         h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
         number of scalars of h.
     holds : "position", h = 0 (in a switched constraint h is a gap, measured even while the constraint is off), or "velocity":
-        then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
+        then there is no h, and the flow obeys f' = -alpha1 f (a clutch locks at any angle).
     automaton, active : a switched constraint is active while the automaton is in one of the `active` states; else its effort is
         zero.
     closing : "impulse": when the constraint becomes active, the flow jumps to zero and momentum is conserved (a plastic impact);

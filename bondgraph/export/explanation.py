@@ -194,7 +194,7 @@ class _Tracer:
         for clock in self.system.clocks:
             for updated, value in clock.updates:
                 if updated == name:
-                    when = f"after the time {clock.delay}" if clock.delay else "at each tick"
+                    when = f"after the delay {clock.delay}" if clock.delay else "at each tick"
                     yield Reason(depth + 1, name, f"{when}: {name} := {value}", clock.element)
                     if self._is_followed(depth):
                         yield from self.value(value, depth + 1)

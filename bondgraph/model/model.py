@@ -76,7 +76,8 @@ class ContactPoint:
     normal: SignalEntry | None = None
     """Force that presses the bodies apart, N, positive; None if only time stepping provides it."""
     slip: tuple[SignalEntry, ...] = ()
-    """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s; none without friction."""
+    """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s, of the components on which
+    the law acts."""
     friction: str | None = None
     """Parameter: coefficient of the friction cone; None without friction."""
     off: tuple[tuple[str, str], ...] = ()

@@ -124,7 +124,7 @@ class MeasureKind:
     of_event : True if it measures events, not a quantity.
     scalar : True if the quantity must be a scalar.
     over_time : True if there is a value for every sample.
-    stored : name in older stores and plans.
+    stored : name in stores and plans, if it differs.
     """
 
     meaning: str
@@ -213,7 +213,7 @@ MEASURES: Mapping[str, MeasureKind] = {
 }
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Measures by their names in older stores and plans."""
+"""Measures by their names in stores and plans, where these differ from the current names."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 

@@ -260,7 +260,7 @@ def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
 
 
 def method_of(argument: object) -> MethodEntry | None:
-    """Return the method with this name, None for "auto"; raise E304 for an unknown name."""
+    """Return the method with this name (a method is returned unchanged), None for "auto"; raise E304 for an unknown name."""
     if isinstance(argument, MethodEntry):
         return argument
     name = str(argument).lower().strip()

@@ -300,7 +300,7 @@ def stepper(
     if not far > 0.0:
         raise refusal("E501", f"reach cannot be {far!r}", "a positive length", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
-        title = "steps with joints do not support rolling or spinning friction of collisions"
+        title = "this stepper does not support rolling or spinning friction of collisions"
         raise refusal(
             "E487",
             title,

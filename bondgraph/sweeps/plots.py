@@ -114,7 +114,7 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
 
 def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
     if against != RUN and runs[against].ndim != 1:
-        title = f'nothing can be plotted against "{against}", which has an array per run'
+        title = f'cannot plot against "{against}", which is an array in each run'
         raise refusal("E560", title, "the name of a scalar quantity", about=runs.name)
     return _abscissa(runs, against)
 

@@ -50,7 +50,7 @@ class Run:
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe` and `to_xarray`.
 
-    Runs that are not yet stored are omitted, except from `to_xarray`; `complete` is False until all are stored.
+    Runs that are not yet stored are omitted (NaN in `to_xarray`); `complete` is False until all are stored.
     """
 
     def __init__(self, source: Store | Path):

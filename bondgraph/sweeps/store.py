@@ -321,7 +321,7 @@ class Store:
             cure = "free some space: the same call then continues with the stored runs"
             return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            why = f"the file remained locked for up to {_WAIT:g} s: {error}"
+            why = f"the file was still locked after a wait of up to {_WAIT:g} s: {error}"
             cures = ("the same call after the other program has ended", "a store for each sweep")
             return FileError(Problem("E553", f"another program is writing to {file}", (why,), (), cures))
         return None

@@ -1,7 +1,8 @@
 """Check that the flow of each constraint is the rate of its position, at sample states (E170).
 
 A constraint is stabilised by its position h and moved by its flow h', which an MTF may compute from other flows with the user's
-matrix. If h' is not the rate of h, the constraint drives the model. Both are on the tape, so they are compared at sample states.
+matrix. If h' is not the rate of h, the stabilisation exchanges energy with the model. Both are on the tape, so they are compared
+at sample states.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def switched_junctions(model: Model) -> dict[str, Junction]:
 
 
 def separate_bonds(compiled: Compiled) -> dict[str, str]:
-    """Return, for each switched junction, the bond that sets its common variable, which defines what an open junction
-    means."""
+    """Return, for each switched junction, the bond that sets its common variable; at the open junction, this bond's
+    common variable stays separate, and that of the others is zero."""
     return {
         path: bond.name
         for path, law in switched_junctions(compiled.model).items()

@@ -115,7 +115,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
         title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"
-        return [Problem("E450", title, (f"{plural(len(tree.links), 'link')}, no freedom",), (place,), (cure,))]
+        return [Problem("E450", title, (f"{plural(len(tree.links), 'link')}, no degrees of freedom",), (place,), (cure,))]
     problems = mass_problems(tree, name)
     if problems:
         return problems

@@ -219,7 +219,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
             detail = "a dot separates a part from its contents, and a colon separates a bond from its variables"
             yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
-        why = f"{plural(len(names), 'link')}, no freedom"
+        why = f"{plural(len(names), 'link')}, no degrees of freedom"
         yield Finding("E450", "nothing can move", why, "links with joints, such as revolute(...)")
 
 

@@ -140,11 +140,13 @@ class HandParameters:
     virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
     virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)
     virtual_rotational_damping: float = number("N m s", "damping of the virtual object's absolute rotation", 0.01, least=0.0)
-    reference_stiffness: float = number("N/m", "translational spring from the virtual object to the reference", 400.0, above=0.0)
-    reference_rotational_stiffness: float = number(
-        "N m/rad", "rotational spring from the virtual object to the reference", 1.0, above=0.0
+    reference_stiffness: float = number(
+        "N/m", "translational stiffness between the virtual object and the reference", 400.0, above=0.0
     )
-    finger_stiffness: float = number("N/m", "spring from each tip's pole to its virtual point", 300.0, above=0.0)
+    reference_rotational_stiffness: float = number(
+        "N m/rad", "rotational stiffness between the virtual object and the reference", 1.0, above=0.0
+    )
+    finger_stiffness: float = number("N/m", "stiffness of the spring from each tip's pole to its virtual point", 300.0, above=0.0)
     grip: float = number("m", "depth of the virtual point below the object's surface", 0.01, above=0.0)
 
     def __post_init__(self) -> None:

@@ -38,9 +38,9 @@ def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> 
     "polarity=1 signed, Is=1e-16 A, Bf=100, Br=1, EG=1.11 V, XTI=3, top=40, T=300 K signal",
 )
 def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, XTI: Value, top: Value, T: Value) -> Element:
-    """Bipolar transistor at temperature T, npn, or pnp with polarity -1; Is applies at 300 K.
+    """Bipolar transistor (npn; pnp with polarity -1) at temperature T; Is applies at 300 K.
 
-    Exponentials continue as their tangents above `top` k T / q.
+    Above `top` k T / q, tangents continue the exponentials.
     """
 
     def law(c: Any, b: Any, e: Any, Is: Any, Bf: Any, Br: Any, EG: Any, XTI: Any, top: Any, T: Any) -> Any:
@@ -61,7 +61,7 @@ def bjt(name: str, polarity: Value, Is: Value, Bf: Value, Br: Value, EG: Value, 
     "polarity=1 signed, K=2e-3 A/V^2, Vt=1 V signed, slope=0.01 1/V, Gds=1e-9 S",
 )
 def mosfet(name: str, polarity: Value, K: Value, Vt: Value, slope: Value, Gds: Value) -> Element:
-    """MOSFET with threshold Vt, n-channel, or p-channel with polarity -1; `slope` is lambda."""
+    """MOSFET (n-channel; p-channel with polarity -1) with threshold Vt; `slope` is lambda."""
 
     def law(d: Any, g: Any, s: Any, K: Any, Vt: Any, slope: Any, Gds: Any) -> Any:
         opened = maximum(g - s - Vt, 0.0) ** 2 - maximum(g - d - Vt, 0.0) ** 2

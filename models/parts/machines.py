@@ -26,7 +26,7 @@ def _with_rotor(part: Graph, J: Value, b: Value, *gaps: Element) -> Graph:
     "k=0.05 V s/rad, R_a=1 ohm, L_a=1e-3 H, J=1e-5 kg m^2, b=1e-6 N m s/rad",
 )
 def dc_motor(name: str, k: Value, R_a: Value, L_a: Value, J: Value, b: Value) -> Graph:
-    """Permanent-magnet DC motor; ports `armature` and `shaft`, whose torque drives the load."""
+    """Permanent-magnet DC motor; ports `armature` and `shaft`; tau is the torque of the load on the shaft."""
     part, gap = Graph(name), GY("gap", k, domains=("electrical", "rotation"))
     armature = part.series(R("R", R_a), I("L", inductance=L_a))
     return _with_rotor(part.connect(armature, gap).expose("armature", armature), J, b, gap)

@@ -41,7 +41,7 @@ def leakage(flux: Value, permeance: Value) -> Value:
     "length=0.1 m, area=1e-4 m^2, mu_i=2000, Bs=1.5 T, Hs=500 A/m, n=9",
 )
 def saturating_core(flux: Value, length: Value, area: Value, mu_i: Value, Bs: Value, Hs: Value, n: Value) -> Value:
-    """Saturating core: H grows with an odd power n of the flux density."""
+    """Saturating core: H is linear in the flux density, plus an odd power n of it."""
     B = flux / area
     return area * length * (B * B / (2 * MU0 * mu_i) + Hs * Bs * (B * B / (Bs * Bs)) ** ((n + 1) / 2) / (n + 1))
 

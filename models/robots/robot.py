@@ -284,14 +284,15 @@ def robot_scene(
 
     Parameters
     ----------
-    q : joint coordinates (n,) of one pose, or (k, n) over times; a result has them as `result["<graph>.mechanism.q"]`.
+    q : joint coordinates (n,) of one pose, or (k, n) over times, for one coordinate also (k,), as in
+        `result["<graph>.mechanism.q"]`.
     t : (k,) s; 0, 1, ... if None.
-    title : heading; the robot's name if "".
+    title : the robot's name if "".
     frames : links whose frames are shown, with labels.
     fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
-    Raises `ModelError` E529 for coordinates or times of wrong shape, or a frame that is not a link; E527 if there is nothing to
-    draw.
+    Raises `ModelError` E529 for coordinates or times that are not finite or of wrong shape, or a frame that is not a link; E527
+    if there is nothing to draw.
     """
     coordinates = as_floats(q)
     # A result has one coordinate as (k,).

@@ -116,7 +116,7 @@ weight above `FAR` x `VERY_FAR`."""
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
+    """Return the rate of rotation plus the rate at which sliding turns the normals, rad/s; independent of the unit of length.
 
     It is |omega| + |v| |S| for the twist T of body 2 relative to body 1 in C2 and the relative curvature S = K2 B + A; |.| is the
     sum of absolute values (for S, of its diagonal entries).

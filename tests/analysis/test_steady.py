@@ -111,7 +111,7 @@ def test_strong_nonlinearity_is_damped() -> None:
 
 
 def test_a_diode_in_series_conducts_in_the_steady_state() -> None:
-    """A diode hardly conducts at zero current, so Newton's first step ends far from the steady state."""
+    """The conductance of a diode at zero voltage is tiny, so Newton's first step ends far from the steady state."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})

@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed, with a minimal cause of each code."""
+"""Blocks and formulas that cannot be computed: a minimal example of each error code."""
 
 from __future__ import annotations
 

@@ -112,7 +112,8 @@ def dzhanibekov() -> Answer:
 
 @case("avian #420", 1e-8)
 def fast_symmetric_spin() -> Answer:
-    """A flat body with the inertias A, A, D wobbles at (D - A) / A times its spin rate, 1000 rad/s."""
+    """In body axes, the angular velocity of a flat body with the inertias A, A, D, which spins at 1000 rad/s, turns at
+    (D - A) / A times this rate."""
     A, D = 1e-5, 1.8e-5
     run, spin = turning((A, A, D), (30.0, 0.0, 1000.0), 2.0)
     wobble = (D - A) / A * 1000.0 * run.t

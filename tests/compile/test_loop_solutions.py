@@ -107,7 +107,8 @@ def test_a_guess_that_does_not_fit_is_refused(guess: dict[str, Any]) -> None:
 
 
 def test_rounding_errors_do_not_create_a_second_solution() -> None:
-    """A diode in series with 1e6 Ohm at 0 V has the solution zero; nearby voltages satisfy the equation within rounding error."""
+    """A diode in series with 1e6 ohm at 0 V has the single solution zero; nearby voltages satisfy the equation within rounding
+    error."""
     node = J1("node")
     graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
     graph.connect(node, R("d", flow=lambda u: 1e-12 * (exp(u / 0.025) - 1.0)))

@@ -136,7 +136,7 @@ def test_functions_of_numbers_have_equal_bits(compiler):
 
 
 def tripled(default: Ints, n: int) -> int:
-    """Store and return integers that wrap around; `default` is a keyword of C."""
+    """Store and return integers whose computation wraps around; the argument is called `default`, a keyword of C."""
     default[1] = n * 3 + (2**62 - 1)
     return default[1] - n * 2
 

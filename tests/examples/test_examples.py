@@ -117,7 +117,8 @@ def test_ball_maze():
 
 
 def test_fast_arm():
-    """The minimum time is correct to 1e-6 s, one torque is always at its limit, and the graph reaches the goal to 1e-7."""
+    """The minimum time is correct to 1e-6 s, one torque is always at its limit, and in the run every state
+    reaches the goal within 1e-7."""
     pytest.importorskip("casadi")
     found, results = fast_arm.plan(), fast_arm.runs()
     assert found.time == pytest.approx(0.190701, abs=1e-6)

@@ -111,7 +111,8 @@ def loop(gain, period):
 
 
 def test_a_sampled_loop_by_hand():
-    """For p' = u - (R/m) p with u = k (w - v) of the last tick, p[n+1] = phi p[n] + gamma u with phi = exp(-R h / m)."""
+    """For p' = u - (R/m) p with u = k (w - v) of the last tick, p[n+1] = phi p[n] + gamma u with phi = exp(-R h / m)
+    and gamma = (1 - phi) m / R."""
     h, gain, m, r = 0.4, 5.0, 2.0, 3.0
     found = linearise_sampled(loop(gain, h), "law.w", "mass.p")
     phi, gamma = np.exp(-r * h / m), (1.0 - np.exp(-r * h / m)) * m / r

@@ -198,7 +198,8 @@ def test_equation_12_counts_the_constraint_twice():
 
 
 def test_equations_15_and_22_lack_the_damping():
-    """The robot of the appendix has the term D v in M v' + C + D v + G = H^T lambda + B u; (22) is h'' with this term."""
+    """The robot of the appendix has the term D v in M v' + C + D v + G = H^T lambda + B u; (22) equals h'' only if
+    this term is added."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     _, H, bias = independent.constraint(NUMBERS, q, v)

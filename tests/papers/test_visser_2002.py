@@ -102,7 +102,7 @@ def state(H, q):
 
 @cache
 def course(gap):
-    """Return poses and coordinates at times from -2 to 2 steps while body 2 moves with the body twist."""
+    """Return poses and coordinates at times from -2 to 2 steps while body 2 moves with a constant body twist."""
     H, q = start(gap)
     found = []
     for k in (-2, -1, 0, 1, 2):
@@ -192,7 +192,7 @@ def test_equation_15_has_rates_and_a_sign(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_17_needs_the_pose_between_the_frames(gap):
-    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1 holds, but not with Ad of the world's pose, as printed."""
+    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1 holds, but not with Ad of a pose relative to the world, as printed."""
     m = measured(gap)
     first, second = body_twist(m["C1"]), body_twist(m["C2"])
     across = body_twist(m["between"])

@@ -195,4 +195,4 @@ def test_a_delay_has_no_function_of_a_time_and_a_state():
 
 
 def test_a_delay_explains_itself():
-    assert "after the time d.time: d.y := x.y" in str(explain(decay(), "d.y"))
+    assert "after the delay d.time: d.y := x.y" in str(explain(decay(), "d.y"))

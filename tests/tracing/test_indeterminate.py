@@ -300,7 +300,7 @@ def test_a_coil_takes_the_current_that_a_switch_cuts_off() -> None:
 
 
 def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
-    """Two sources impose voltages on one node once the second switch closes."""
+    """Two sources impose different voltages on one node once the second switch closes."""
     graph, node = Graph("two sources"), J0("node")
     for name, volts in (("one", 5.0), ("two", 7.0)):
         branch = J1(name)

@@ -116,7 +116,7 @@ class RunKernels:
         return D
 
     def matches(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
-        """Return True if x equals the state after an event, relative to the states before and after it."""
+        """Return True if x equals the state after an event to within `EQUAL` times the size of the states before and after it."""
         if (x == after).all():
             return True
         size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
@@ -136,7 +136,7 @@ class DegeneracyKind(Enum):
     PUSHES = '"{}" is at the boundary between contact and separation'
     STICKS = '"{}" is at the boundary between sticking and slipping'
     APPROACHES = '"{}" touches without approaching, so that a slight change decides whether it takes part'
-    GAINS = "the restitution is at the limit beyond which the impact would gain energy, or impulses do not exist"
+    GAINS = "the restitution is at the limit above which the impulses would add energy or do not exist"
     DEPENDS = "contacts are redundant, so that the impulse of each is undetermined"
 
 

@@ -110,7 +110,7 @@ def _functions(content: Content) -> dict[str, str]:
         clock_rows = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
         files["clocks"] = _matrix("clocks", "Rows (index of the offset in p, index of the period in p or NaN).", clock_rows)
     if content.loops:
-        meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
+        meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow its solution."
         loops = {k: steps for k, (_, steps) in enumerate(content.loops)}
         files["loop"] = _numbered("loop", loops, meaning, "error('there is no loop %d', k);")
     return files

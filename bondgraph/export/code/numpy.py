@@ -120,7 +120,7 @@ def _source(content: Content) -> str:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
         parts.append(_numbered("tick", ticks, f"x after a tick of clock k, (..., {n})."))
     if content.loops:
-        meaning = "Residuals of loop k, then a Newton step for the states that follow it."
+        meaning = "Residuals of loop k, then a Newton step for the states that follow its solution."
         parts.append(_numbered("loop", {k: steps for k, (_, steps) in enumerate(content.loops)}, meaning))
     return "\n".join(parts)
 

@@ -84,8 +84,8 @@ def interface_of(
     """Return the checked interface; `clocks` and `starts` are the indices of the parameters that determine clocks and start
     values.
 
-    Raises `ModelError` E600 for an input that is not a parameter, E601 for an output that has no value, E602 for an input that
-    determines clocks or start values.
+    Raises `ModelError` E600 for an input that is not a parameter, E601 for an output that the model does not compute, E602 for
+    an input that determines clocks or start values.
     """
     system = content.system
     parameters = {entry.name: entry for entry in _listed(content.p)}
@@ -105,7 +105,13 @@ def interface_of(
     for name in outputs:
         computed = system.resolve(name)
         if computed not in values:
-            raise _unknown(system, "E601", f'the output "{name}" has no value', name, [*values, *_shown(system.aliases)])
+            raise _unknown(
+                system,
+                "E601",
+                f'the output "{name}" is not a quantity that the model computes',
+                name,
+                [*values, *_shown(system.aliases)],
+            )
         if named.setdefault(computed, name) != name:
             title = f'the outputs "{named[computed]}" and "{name}" are the same value'
             raise refusal("E601", title, "one output, with the name that the importer reads", about=system.name)

@@ -135,7 +135,10 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
         law = element.law
         if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and is_inside(path, part):
             why = ("while slipping, its effort follows the direction of its flow",)
-            cures = (f'modes={{"{path}": "{law.active[0]}"}}, in which it sticks', "`bondgraph.analysis.linearise`, near a point")
+            cures = (
+                f'modes={{"{path}": "{law.active[0]}"}}, in which it sticks',
+                "`bondgraph.analysis.linearise`, at an operating point",
+            )
             title = f'"{path}" is not linear'
             raise refusal("E276", title, *cures, about=compiled.system.name, why=why, places=(element.place,))
 
@@ -189,7 +192,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
         f'so the rate of "{name}" is not a sum of states and inputs with constant coefficients',
     )
     title = f'"{culprit.element}" is not linear'
-    cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, for the equations near a point")
+    cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, at an operating point")
     return refusal("E276", title, *cures, about=system.name, why=why, places=(element.place if element else None,))
 
 

@@ -252,7 +252,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 def _checked(value: Any) -> Any:
     """Return a real number below 2^1023, or None for a value that is not a number; raise `InvalidFormula` for other numbers."""
     if isinstance(value, complex):
-        raise InvalidFormula("it has a complex root of a negative number")
+        raise InvalidFormula("it takes a root of a negative number, which is complex")
     if type(value) not in (int, float):
         return None
     if abs(value) >= 2**1023 or value != value:

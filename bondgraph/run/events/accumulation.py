@@ -87,7 +87,8 @@ def add_resting(s: EventTable, i: int) -> None:
 
 def add_events(s: EventTable, t: float) -> None:
     """Add the events of the transitions `all_fired` at t. List in `resting` the transitions that a state of rest replaces; if the
-    events of another transition form a pattern, write the pattern to `pattern` and the row of the transition to `suspect`."""
+    events of another transition form a pattern, write the first such pattern to `pattern` and the row of its transition to
+    `suspect`."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0

@@ -47,8 +47,8 @@ _STEEP = 1024.0
 """Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """The test for a jump compares a guard at several distances from its zero: the nearest is _JUMP_REACH time resolutions, and each
-of _JUMP_SCALES further distances is _JUMP_SCALE times longer. Near a jump, the guard changes by at most the fraction _JUMP_RATIO
-of the jump from one distance to the next."""
+of _JUMP_SCALES further distances is _JUMP_SCALE times the one before. Near a jump, the guard changes by at most the fraction
+_JUMP_RATIO of the jump from one distance to the next."""
 _FLAT = 2.0**-20
 """Fraction of a bracket; if a guard is also zero this far before an exact zero, the search for its first zero continues."""
 

@@ -20,8 +20,8 @@ def dense_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int) -> bool:
     swapped; return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     The `row_weights` (n,) in the choice of pivots are the inverse sizes of the unknowns, so that the choice does not depend on
-    units. Blocks do not change the order of subtractions in any entry, so the result is bitwise equal to the
-    result of column-by-column elimination.
+    units; they are permuted with the rows. Blocks do not change the order of subtractions in any entry, so the result is bitwise
+    equal to that of column-by-column elimination.
     """
     first = 0
     while first + BLOCK <= n:

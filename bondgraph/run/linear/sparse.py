@@ -20,9 +20,9 @@ def sparse_factor(s: SystemTable) -> bool:
     """Write L without its unit diagonal to lower_factor, U without its diagonal to upper_factor, and the inverse of the
     diagonal of U to inverse (n,); return True if a pivot is too small.
 
-    The matrix is stored by columns: column j of the matrix begins at rows[starts[j]], of L at below[below_at[j]] and of U at
-    above[above_at[j]], with ascending rows. Blocks of columns that are nested (`ordering.FillPattern`) do not change the order of
-    subtractions in any entry. The `row_weights` (n,) are those of `dense_factor`; work (n,) is zero before and after.
+    The matrix is stored by columns: column j of the matrix begins at rows[starts[j]], that of L at below[below_at[j]], that of U
+    at above[above_at[j]], with ascending rows. Blocks of columns that are nested (`ordering.FillPattern`) do not change the order
+    of subtractions in any entry. The `row_weights` (n,) are those of `dense_factor`; work (n,) is zero before and after.
     """
     a, starts, rows, nested, row_weights, work, n = s.matrix, s.starts, s.rows, s.nested, s.row_weights, s.work, s.n
     below_at, below, above_at, above = s.below_at, s.below, s.above_at, s.above

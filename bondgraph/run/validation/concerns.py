@@ -66,7 +66,7 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
 
 
 def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> bool:
-    """Return True if the energy scale is within the rounding errors of the powers, as in a model at rest."""
+    """Return True if the energy scale is within the rounding errors of the powers over the run, as in a model at rest."""
     program, chosen = result.program, _samples(result)
     t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
     if program.powers is None:
@@ -119,8 +119,8 @@ def _largest_change(residual: np.ndarray) -> int:
 
 
 def _most_active_element(ledger: Ledger, elements: Sequence[str]) -> str:
-    """Return the element, among `elements` or, if there are none, among all, whose energy or work changes most at the sample
-    where the residual changes most or, if none changes there, is largest in the run; "" without elements."""
+    """Return the element whose energy or work changes most at the sample where the residual changes most; if none changes there,
+    the one whose energy or work is largest in the run. Only `elements` are considered, if there are any; "" without elements."""
     at = _largest_change(next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual))
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}

@@ -106,8 +106,8 @@ class SolutionCheck:
 
 
 class _LoopCheck:
-    """Check for samples at which, after the Newton steps of an evaluation, the next step of an unknown exceeds `tolerance` times
-    its largest magnitude in the run, and a bound for rounding errors."""
+    """Check for samples at which, after the Newton steps of an evaluation, the next step of an unknown exceeds both
+    `tolerance` times its largest magnitude in the run and a bound for rounding errors."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance

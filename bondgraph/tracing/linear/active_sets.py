@@ -75,7 +75,7 @@ FEW_CIRCUITS = 16
 """Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
-"""Number of rounds of scaling; each round halves the logarithms of the largest entries."""
+"""Number of rounds of scaling; each round halves the logarithm of the largest entry of each row."""
 
 
 @dataclass(frozen=True)

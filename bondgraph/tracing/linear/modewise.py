@@ -389,9 +389,9 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system without a least-norm solution in a mode, or whose equations contradict each other in all modes, or in all
-    modes with a certain state of an automaton; states of diodes do not count, as a run enters them only by the diode's
-    reaction."""
+    """Refuse a system that has no least-norm solution in some mode, or whose equations contradict each other in every mode, or in
+    every mode with a certain state of an automaton (diodes excepted, since a run enters their states only by the diode's own
+    reaction)."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:

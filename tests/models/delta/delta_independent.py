@@ -82,7 +82,8 @@ class Point:
 
 
 def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float]]:
-    """Return two point masses on a rod as (mass, distance from the rod's upper joint)."""
+    """Return two equal point masses, (mass, distance from the upper joint), with the mass, centre and inertia of a rod; none for
+    a rod without mass."""
     if mass == 0.0:
         return []
     radius = np.sqrt(inertia / mass)

@@ -65,7 +65,7 @@ def test_the_poles_of_the_paper():
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_reduced_system(name, at, form):
-    """A and B of order 6 match the independent equations to 1e-11 [measured: 4e-13]."""
+    """A and B of order 6 match the independent equations to a relative 1e-11 [measured: 4e-13]."""
     small = linearise_reduced(DeltaRobot(SETS[name], form=form), (ANGLES[at],) * 3)
     A, B = independent.reduced(independent.SETS[name], (ANGLES[at],) * 3)
     assert np.abs(small.A - A).max() < 1e-11 * np.abs(A).max()

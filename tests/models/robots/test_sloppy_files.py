@@ -1,6 +1,6 @@
 """URDF files as people publish them are read as their authors intended.
 
-The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre at 0.2 m.
+The arm has two joints about z, at 0 and 0.4 m, and on each a body of 2 kg with its centre 0.2 m from the joint.
 """
 
 from __future__ import annotations

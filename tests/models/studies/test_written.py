@@ -121,7 +121,7 @@ def test_export_of_a_unit(
     assert main(["export", str(files["circuit"]), "--to", "c", "--out", str(tmp_path / "c"), *names]) == 2
     assert "E613 --input: only for a functional mock-up unit" in capsys.readouterr().err and not (tmp_path / "c").exists()
     assert main([*command, "--t-end", "1", "--output", "c1.p"]) == 2
-    assert 'E601 the output "c1.p" has no value' in capsys.readouterr().err
+    assert 'E601 the output "c1.p" is not a quantity that the model computes' in capsys.readouterr().err
     monkeypatch.setenv("CC", "/nowhere/cc")
     assert main([*command, "--t-end", "2", *names, "--output", "c1.q", "--fmi-version", "2"]) == 0
     printed = capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Modelica source of a compiled model: one flat model of explicit equations, transitions and ticks as `when` clauses."""
+"""Modelica source of a compiled model: one flat model of explicit equations, with transitions and ticks as `when` clauses."""
 
 from __future__ import annotations
 
