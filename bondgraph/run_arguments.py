@@ -30,6 +30,9 @@ class StartValues(Mapping[str, Any]):
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters by name that were solved for together with the start values, for example in an operating point."""
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return f'simulate(..., initial={{**start_values, "{name}": value}})'
+
     def __getitem__(self, name: str) -> Any:
         try:
             return self.values_by_name[name]

@@ -66,6 +66,9 @@ class Compiled(Frozen):
     timings: Mapping[str, float] = field(repr=False)
     """Wall time of each stage, s: build, trace, compile."""
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return "a change of the graph and graph.compile(), or simulate(..., parameters={name: value})"
+
     @cached_property
     def parameters(self) -> Parameters:
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,

@@ -62,6 +62,10 @@ class Element(Frozen):
         look_up = _LOOKED_UP.get(self)
         return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
+    def _cure_of_assignment(self, name: str) -> str:
+        other = f'graph.replace("{self.name}", <a new element>)'
+        return f'simulate(..., parameters={{"{self.name}.{name}": value}}), or {other}' if name in self.parameters else other
+
     def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
         """Return kind, path, parameters with units, and domains; `units` holds the units of parameters that declare none."""
         texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]

@@ -36,6 +36,9 @@ class Parameter:
     expected: str = ""
     """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return "simulate(..., parameters={name: value}), or a new Parameter"
+
 
 @explain_access
 @short_repr
@@ -57,8 +60,7 @@ class StateSpec:
     unit: str = ""
     symbol: str = ""
     claimed: bool = True
-    """True if a nonzero start value that contradicts other states is refused; False for a species, whose start value is then
-    replaced."""
+    """False if a start value that contradicts other states is replaced, as for a species; else it is refused unless zero."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -22,6 +22,9 @@ class Quantity:
     value: Any
     unit: str = ""
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return "simulate(..., parameters={name: value})"
+
     def __str__(self) -> str:
         return f"{np.array2string(np.asarray(self.value), precision=6, separator=', ', threshold=12)} {self.unit}".rstrip()
 
@@ -65,6 +68,9 @@ class Parameters(Quantities):
     def __init__(self, quantities: Mapping[str, Quantity], vector: Callable[[Mapping[str, Any] | None], np.ndarray]):
         super().__init__("parameter", quantities)
         self._vector = vector
+
+    def _cure_of_assignment(self, name: str) -> str:
+        return f'simulate(..., parameters={{"{name}": value}})'
 
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.

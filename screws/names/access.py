@@ -11,16 +11,6 @@ from screws.names.missing import MissingAttribute, cure_for_missing, part_of
 
 T = TypeVar("T")
 _OPERATORS = "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs float lt le gt ge".split()  # noqa: SIM905
-CHANGES = {
-    "Element": 'graph.replace("{owner.name}", <a new element>)',
-    "Parameter": "simulate(..., parameters={{name: value}}), or a new Parameter",
-    "Quantity": "simulate(..., parameters={{name: value}})",
-    "Parameters": 'simulate(..., parameters={{"{name}": value}})',
-    "StartValues": 'simulate(..., initial={{**start_values, "{name}": value}})',
-    "Result": "a copy of the values: result[name].copy()",
-    "Compiled": "a change of the graph and graph.compile(), or simulate(..., parameters={{name: value}})",
-}
-"""Cure for an assignment, by the class of the object."""
 
 
 class ReadOnlyError(ScrewbondError, dataclasses.FrozenInstanceError, TypeError):
@@ -68,14 +58,13 @@ def missing_attribute(owner: Any, name: str, other: Any = object.__getattribute_
 
 
 def _assign(owner: Any, name: str, value: Any) -> None:
-    title = type(owner).__name__
-    if title not in CHANGES and not hasattr(owner, name) and not part_of(owner, name):
+    """Raise E684; a class may define `_cure_of_assignment`(name), else the cure is a changed copy."""
+    title, cure_of = type(owner).__name__, getattr(type(owner), "_cure_of_assignment", None)
+    if cure_of is None and not hasattr(owner, name) and not part_of(owner, name):
         raise MissingAttribute(owner, name)
     fields = [field.name for field in dataclasses.fields(owner) if field.init] if dataclasses.is_dataclass(owner) else []
     copy = f"a changed copy, dataclasses.replace({title.lower()}, {name}=...)" if name in fields else f"a new {title}"
-    cure = CHANGES.get(title, copy).format(owner=owner, name=name)
-    if title == "Element" and name in owner.parameters:
-        cure = f'simulate(..., parameters={{"{owner.name}.{name}": value}}), or {cure}'
+    cure = cure_of(owner, name) if cure_of else copy
     raise ReadOnlyError(f"E684 an assignment to {name!r} cannot change this {title}; try: {cure}")
 
 

@@ -118,6 +118,9 @@ class Result:
     statistics: Statistics
     warnings: tuple[ValidityConcern, ...] = ()
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return "a copy of the values: result[name].copy()"
+
     def __repr__(self) -> str:
         end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,9 +77,11 @@ def characteristic_quantities(result: Result) -> list[str]:
     last."""
     model, layout = result.program.model, result.program.layout
     kinds = _model_quantities(model) if model is not None else (list(layout.names("x")),)
-    joints = [] if model is None else [f"{path}.flow" for path in mechanisms(model)]
-    most = {**dict.fromkeys(itertools.chain(*kinds), 3), **dict.fromkeys(joints, MAX_COMPONENTS)}
-    choices = ([name for name in names if name in result and layout[name].size <= most[name]] for names in kinds)
+    joints = () if model is None else tuple(f"{path}.flow" for path in mechanisms(model))
+    choices = (
+        [name for name in names if name in result and layout[name].size <= (MAX_COMPONENTS if name in joints else 3)]
+        for names in kinds
+    )
     names = next(filter(None, choices), [])
     sizes = {name: float(np.nanmax(np.abs(result[name]), initial=0.0)) for name in names}
     units = [(bond.effort_unit, bond.effort) for bond in result.bonds] + [(bond.flow_unit, bond.flow) for bond in result.bonds]
