@@ -26,7 +26,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a switch with a state for each side instead of a discontinuous law of the suspect",
+        "a switch with a state for each side, if a law of the suspect jumps",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
