@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
+from bondgraph.analysis.kinks import other_sides
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -18,7 +19,7 @@ from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
+from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -52,6 +53,7 @@ class Derivatives:
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
+    routine: Routine = field(repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -87,6 +89,26 @@ class Derivatives:
             self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
         )
 
+    def warn_of_kinks(self, point: Point) -> None:
+        """Warn (`KinkWarning`) if a formula has a kink or a jump at a point."""
+        point, n, k = consistent(self.compiled, point), len(self.states), len(self.outputs)
+        blocks = [np.array([point.t]), point.x, with_zeros(self.kernel, point.p), point.m]
+        results = [*(f"{name}'" for name in self.states), *self.outputs]
+        causes = (*self.states, *self.inputs)
+        variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
+        for side in other_sides(self.routine, blocks, variables):
+            number, (here, beyond) = min(side.results.items())
+            here, beyond = here + 0.0, beyond + 0.0  # -0 is shown as 0
+            if number < n + k:
+                what = f"a formula jumps at this point: {results[number]} is {here:.6g} here, {beyond:.6g} on the other side"
+            else:
+                row, column = results[self.rows[number - n - k]], causes[self.columns[number - n - k]]
+                slope = f"d({row})/d({column})"
+                what = f"a formula has a kink at this point: {slope} is {here:.6g} on one side, {beyond:.6g} on the other"
+            text = f'"{self.compiled.model.name}": {what}. The linear system holds on the first side; try a point off the kink'
+            warnings.warn(text, KinkWarning, stacklevel=caller_depth())
+            return
+
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for arguments and errors."""
@@ -105,13 +127,13 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 
 def with_slopes(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray, Kernel]:
+) -> tuple[np.ndarray, np.ndarray, Kernel, Routine]:
     """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a kernel of
-    (t, x, p, m) that returns the scalars, then these derivatives."""
+    (t, x, p, m) that returns the scalars, then these derivatives, with its routine."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
-    kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
-    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), kernel
+    routine = Routine(name, context.tape, blocks, (*scalars, *slopes.values))
+    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), numpy_kernel(routine), routine
 
 
 def rates_of(traced: Traced, state: State) -> list[Any]:
@@ -151,7 +173,8 @@ def linearise(
     `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (seven numbers of unit
     "1, m"), so that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are
     constant like parameters, and not states of the linear system: an `OpenSamplerWarning` reports the clocks, and
-    `linearise_sampled` includes their states.
+    `linearise_sampled` includes their states. A `KinkWarning` reports a formula with a kink or a jump at the point, such as a
+    limiter at its limit.
 
     Parameters
     ----------
@@ -170,4 +193,11 @@ def linearise(
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
-    return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))
+    return linear_system(compiled, inputs, outputs, point_of(compiled, t, initial, parameters, modes))
+
+
+def linear_system(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], point: Point) -> Linear:
+    derivatives = differentiate(compiled, inputs, outputs)
+    linear = derivatives(point)
+    derivatives.warn_of_kinks(point)
+    return linear

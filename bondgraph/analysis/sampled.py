@@ -142,7 +142,7 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
-    rows, columns, kernel = with_slopes(traced, "sampled", scalars, variables)
+    rows, columns, kernel, _ = with_slopes(traced, "sampled", scalars, variables)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:
         everything = kernel(point.t, point.x, with_zeros(kernel, point.p), point.m)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.damped_newton import NewtonResult, least_change, newton_in_own_units
-from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
+from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, linear_system, warn_of_samplers
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -79,7 +79,7 @@ class OperatingPoint:
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
         """Return the linear system at this point; see `bondgraph.analysis.linearise`."""
         warn_of_samplers(self.compiled)
-        return differentiate(self.compiled, inputs, outputs)(self.point)
+        return linear_system(self.compiled, inputs, outputs, self.point)
 
     def _repr_html_(self) -> str:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
