@@ -23,7 +23,7 @@ MAX_TIES = 64
 TIE = 1e-13
 """Difference of the sides of a condition that counts as rounding error, relative to the terms of which they are sums."""
 CHANGE = 1e-6
-"""Relative change of a result that is no rounding error."""
+"""Relative change of a result that exceeds rounding error."""
 
 
 @dataclass(frozen=True)
