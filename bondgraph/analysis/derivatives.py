@@ -96,18 +96,19 @@ class Derivatives:
         results = [*(f"{name}'" for name in self.states), *self.outputs]
         causes = (*self.states, *self.inputs)
         variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
-        for side in other_sides(self.routine, blocks, variables):
-            number, (here, beyond) = min(side.results.items())
-            here, beyond = here + 0.0, beyond + 0.0  # -0 is shown as 0
-            if number < n + k:
-                what = f"a formula jumps at this point: {results[number]} is {here:.6g} here, {beyond:.6g} on the other side"
-            else:
-                row, column = results[self.rows[number - n - k]], causes[self.columns[number - n - k]]
-                slope = f"d({row})/d({column})"
-                what = f"a formula has a kink at this point: {slope} is {here:.6g} on one side, {beyond:.6g} on the other"
-            text = f'"{self.compiled.model.name}": {what}. The linear system holds on the first side; try a point off the kink'
-            warnings.warn(text, KinkWarning, stacklevel=caller_depth())
+        side = next(other_sides(self.routine, blocks, variables), None)
+        if side is None:
             return
+        number, (here, beyond) = min(side.items())
+        if number < n + k:
+            what, quantity = "jumps", results[number]
+        else:
+            row, column = results[self.rows[number - n - k]], causes[self.columns[number - n - k]]
+            what, quantity = "has a kink", f"d({row})/d({column})"
+        sides = f"{quantity} is {here + 0.0:.6g} on one side, {beyond + 0.0:.6g} on the other"  # + 0.0 shows -0 as 0
+        title = f'"{self.compiled.model.name}": a formula {what} at this point (t = {point.t:.6g} s): {sides}'
+        text = f"{title}. The linear system holds on the first side; try another point"
+        warnings.warn(text, KinkWarning, stacklevel=caller_depth())
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:

@@ -8,7 +8,6 @@ by zero have no finite other outcome.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,16 +25,11 @@ CHANGE = 1e-6
 """Relative change of a result that exceeds rounding error."""
 
 
-@dataclass(frozen=True)
-class OtherSide:
-    """Changed results (k,) of a routine by number, each with its value at the point and beyond it."""
-
-    results: dict[int, tuple[float, float]]
-
-
-def other_sides(routine: Routine, blocks: Sequence[np.ndarray], variables: Collection[tuple[str, int]]) -> Iterator[OtherSide]:
-    """Yield the changed results for each tie that depends on one of the `variables` (block, index); `blocks` are the inputs of
-    the routine, one array each."""
+def other_sides(
+    routine: Routine, blocks: Sequence[np.ndarray], variables: Collection[tuple[str, int]]
+) -> Iterator[dict[int, tuple[float, float]]]:
+    """Yield the changed results by number for each tie that depends on one of the `variables` (block, index), each with its
+    values on both sides; `blocks` are the inputs of the routine, one array each."""
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
     inputs = _in_order_of_tape(routine, blocks)
@@ -54,7 +48,7 @@ def other_sides(routine: Routine, blocks: Sequence[np.ndarray], variables: Colle
             beyond = np.array([changed[root] for root in roots], dtype=float)
             differs = np.abs(beyond - here) > np.fmax(floor, CHANGE * np.abs(beyond))
             if np.isfinite(beyond).all() and differs.any():
-                yield OtherSide({int(k): (float(here[k]), float(beyond[k])) for k in np.flatnonzero(differs)})
+                yield {int(k): (float(here[k]), float(beyond[k])) for k in np.flatnonzero(differs)}
                 break
 
 

@@ -40,7 +40,7 @@ KINKS = {
     "stop touched": (cart(stop(0.3, 0.3)), "d(m.p')/d(stop.q) is 0 on one side, -100 on the other"),
     "stop in other units": (cart(stop(0.3, 0.3, 1e-9)), "is 0 on one side, -1e+20 on the other"),
     "controller at its limit": (controlled(0.0), "has a kink"),
-    "dry friction": (cart(R("drag", effort=lambda f: 5.0 * sign(f))), "jumps at this point: m.p' is 0 here, -5"),
+    "dry friction": (cart(R("drag", effort=lambda f: 5.0 * sign(f))), "jumps at this point (t = 0 s): m.p' is 0 on one side, -5"),
 }
 SMOOTH = {
     "turbulent drag": cart(R("drag", effort=lambda f: f * absolute(f))),
