@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.kinks import other_sides
+from bondgraph.analysis.kinks import other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -96,7 +96,7 @@ class Derivatives:
         results = [*(f"{name}'" for name in self.states), *self.outputs]
         causes = (*self.states, *self.inputs)
         variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
-        side = next(other_sides(self.routine, blocks, variables), None)
+        side = other_side(self.routine, blocks, variables)
         if side is None:
             return
         number, (here, beyond) = min(side.items())

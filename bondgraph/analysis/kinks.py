@@ -7,7 +7,7 @@ by zero have no finite other outcome.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,11 @@ CHANGE = 1e-6
 """Relative change of a result that exceeds rounding error."""
 
 
-def other_sides(
+def other_side(
     routine: Routine, blocks: Sequence[np.ndarray], variables: Collection[tuple[str, int]]
-) -> Iterator[dict[int, tuple[float, float]]]:
-    """Yield the changed results by number for each tie that depends on one of the `variables` (block, index), each with its
-    values on both sides; `blocks` are the inputs of the routine, one array each."""
+) -> dict[int, tuple[float, float]] | None:
+    """Return the results by number that a tie changes, each with its values on both sides, or None. Only ties that depend on one
+    of the `variables` (block, index) count; `blocks` are the inputs of the routine, one array each."""
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
     inputs = _in_order_of_tape(routine, blocks)
@@ -48,8 +48,8 @@ def other_sides(
             beyond = np.array([changed[root] for root in roots], dtype=float)
             differs = np.abs(beyond - here) > np.fmax(floor, CHANGE * np.abs(beyond))
             if np.isfinite(beyond).all() and differs.any():
-                yield {int(k): (float(here[k]), float(beyond[k])) for k in np.flatnonzero(differs)}
-                break
+                return {int(k): (float(here[k]), float(beyond[k])) for k in np.flatnonzero(differs)}
+    return None
 
 
 def _in_order_of_tape(routine: Routine, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
