@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.kinks import other_side
+from bondgraph.analysis.kinks import Changes, Variables, other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -53,7 +54,8 @@ class Derivatives:
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
-    routine: Routine = field(repr=False)
+    other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
+    """As `kinks.other_side`, for the routine of the kernel."""
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -96,7 +98,7 @@ class Derivatives:
         results = [*(f"{name}'" for name in self.states), *self.outputs]
         causes = (*self.states, *self.inputs)
         variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
-        side = other_side(self.routine, blocks, variables)
+        side = self.other_side(blocks, variables)
         if side is None:
             return
         number, (here, beyond) = min(side.items())
@@ -122,19 +124,20 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
-    derivatives = with_slopes(traced, "derivatives", [*rates, *output_scalars], variables)
-    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, *derivatives)
+    rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
+    places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
+    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine))
 
 
-def with_slopes(
+def slopes_of(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray, Kernel, Routine]:
-    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a kernel of
-    (t, x, p, m) that returns the scalars, then these derivatives, with its routine."""
+) -> tuple[np.ndarray, np.ndarray, Routine]:
+    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a routine of
+    (t, x, p, m) that returns the scalars, then these derivatives."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
     routine = Routine(name, context.tape, blocks, (*scalars, *slopes.values))
-    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), numpy_kernel(routine), routine
+    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), routine
 
 
 def rates_of(traced: Traced, state: State) -> list[Any]:

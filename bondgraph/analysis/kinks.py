@@ -24,12 +24,15 @@ TIE = 1e-13
 CHANGE = 1e-6
 """Relative change of a result that exceeds rounding error."""
 
+Changes = dict[int, tuple[float, float]]
+"""Values on both sides, by the number of the result."""
+Variables = Collection[tuple[str, int]]
+"""Inputs as (block, index)."""
 
-def other_side(
-    routine: Routine, blocks: Sequence[np.ndarray], variables: Collection[tuple[str, int]]
-) -> dict[int, tuple[float, float]] | None:
-    """Return the results by number that a tie changes, each with its values on both sides, or None. Only ties that depend on one
-    of the `variables` (block, index) count; `blocks` are the inputs of the routine, one array each."""
+
+def other_side(routine: Routine, blocks: Sequence[np.ndarray], variables: Variables) -> Changes | None:
+    """Return the results that a tie changes, or None. Only ties that depend on one of the `variables` count; `blocks` are the
+    inputs of the routine, one array each."""
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
     inputs = _in_order_of_tape(routine, blocks)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.derivatives import rates_of, with_slopes
+from bondgraph.analysis.derivatives import rates_of, slopes_of
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of, whole_parameters
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import UnreliableRunWarning, caller_depth, refusal
 from bondgraph.run.simulate import simulate
 from bondgraph.run_arguments import Initial
@@ -142,7 +143,8 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
-    rows, columns, kernel, _ = with_slopes(traced, "sampled", scalars, variables)
+    rows, columns, routine = slopes_of(traced, "sampled", scalars, variables)
+    kernel = numpy_kernel(routine)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:
         everything = kernel(point.t, point.x, with_zeros(kernel, point.p), point.m)
