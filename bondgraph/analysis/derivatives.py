@@ -5,12 +5,19 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
+from bondgraph.analysis.added_inputs import (
+    START,
+    has_time_derivatives,
+    signals_with_inputs,
+    sources_and_signals,
+    with_added_inputs,
+    with_zeros,
+)
 from bondgraph.analysis.kinks import Changes, Variables, other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
@@ -56,6 +63,7 @@ class Derivatives:
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
     other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
     """As `kinks.other_side`, for the routine of the kernel."""
+    ramps: Ramps | None = field(default=None, repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -84,6 +92,8 @@ class Derivatives:
             title = "there is no linear system at this point"
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         matrix, n = self.matrix(nonzeros), len(self.states)
+        if self.ramps is not None:
+            self.ramps.check(point, float(abs(matrix).max()) if matrix.nnz else 0.0)
         blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
         if n < SPARSE:
             blocks = tuple(block.toarray() for block in blocks)  # type: ignore[assignment]
@@ -113,10 +123,55 @@ class Derivatives:
         warnings.warn(text, KinkWarning, stacklevel=caller_depth())
 
 
+NEGLIGIBLE = 1e-9
+"""Effect of the rate of an input, relative to the largest entry of the matrices, below which it is rounding error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ramps:
+    """Derivatives of a model whose inputs are ramps that start at the point: the effects of the rates of the inputs."""
+
+    derivatives: Derivatives
+    start: int
+    """Index of the start of the ramps in the parameter vector."""
+
+    def check(self, point: Point, size: float) -> None:
+        """Raise E592 if rates or outputs depend on the rate of an input, for which a linear system has no matrix; `size` is the
+        largest entry of the matrices."""
+        ramps = self.derivatives
+        p, n, count = with_zeros(ramps.kernel, point.p), len(ramps.states), len(ramps.states) + len(ramps.outputs)
+        p[self.start] = point.t
+        slopes = ramps.matrix(ramps.kernel(point.t, point.x, p, point.m)[count:])[:, n:].toarray()
+        rows, columns = np.nonzero(np.abs(slopes) > NEGLIGIBLE * size)
+        if len(rows):
+            dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][rows[0]]
+            name = ramps.inputs[columns[0]]
+            title = f'{dependent} depends on the time derivative of the input "{name}", for which a linear system has no matrix'
+            cures = (
+                f'the derivative as the input, and "{name}" from an integrator',
+                "an R or a lowpass between the input and the part that it drives",
+            )
+            raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
+
+
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for arguments and errors."""
     compiled = compiled_form(model, "differentiate")
-    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
+    return replace(derivatives_of(compiled, inputs, outputs), ramps=ramps_of(compiled, inputs, outputs))
+
+
+def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Ramps | None:
+    """Return the derivatives with respect to ramps of sources and signals among the inputs; None if they cannot matter."""
+    signals = sources_and_signals(compiled.model, compiled.system, inputs)
+    if not signals or not has_time_derivatives(compiled.system):
+        return None
+    system, _, _ = with_added_inputs(compiled.model, compiled.system, signals, ramps=True)
+    return Ramps(derivatives_of(compiled, signals, outputs, ramps=True), system.parameter_places[START].start)
+
+
+def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False) -> Derivatives:
+    """Return the derivatives with respect to inputs, or to the slopes of `ramps` that are added to signals."""
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs, ramps)
     traced = values_on_tape(system)
     labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
@@ -192,8 +247,8 @@ def linearise(
     modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
-    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found; and the
-    errors of `point_of`.
+    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found, E592 if
+    the time derivative of an input matters; and the errors of `point_of`.
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.derivatives import rates_of, slopes_of
+from bondgraph.analysis.derivatives import ramps_of, rates_of, slopes_of
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -84,6 +84,9 @@ def linearise_sampled(
             title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" changes at every tick: no two ticks are alike'
             raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
     values, slopes = _differentiated(traced, output_scalars, variables)(before)
+    ramps = ramps_of(compiled, inputs, outputs)
+    if ramps is not None:
+        ramps.check(before, float(np.max(np.abs(slopes), initial=0.0)))
     rates = [zero for state in states for zero in _rates(traced, state)]
     motion, end = _motion(compiled, _differentiated(traced, rates, variables), before, period, n, count)
     # The tick at the end of the run belongs to the next period.

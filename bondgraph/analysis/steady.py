@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.damped_newton import NewtonResult, least_change, newton_in_own_units
-from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, linear_system, warn_of_samplers
+from bondgraph.analysis.derivatives import SPARSE, Derivatives, derivatives_of, linear_system, warn_of_samplers
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -129,7 +129,7 @@ def operating_point(
     """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
-    derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))
+    derivatives = derivatives_of(compiled, names_of(free, "free"), tuple(goals))
     start = point_of(compiled, t, initial, parameters, modes)
     target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
@@ -314,7 +314,7 @@ def sensitivities(
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
-    derivatives = differentiate(compiled, parameters, outputs)
+    derivatives = derivatives_of(compiled, parameters, outputs)
     for name, place in zip(derivatives.inputs, derivatives.input_places, strict=True):
         if place >= len(point.p):
             near = similar_names(name.rpartition(".")[0] or name, compiled.parameters, most=1)

@@ -7,6 +7,7 @@ the tape once per output; it is used if it needs fewer operations and there is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -16,7 +17,7 @@ import numpy as np
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, Nodes
 from bondgraph.tape.routine import reachable
-from bondgraph.tape.scalar import TapeScalar, TraceError
+from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,27 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
     jumping = [position for position in reachable(tape, roots) if (code := tape.nodes[position][0]) > op.INPUT and code in codes]
     indices = (operands(tape, k)[: 1 if tape.nodes[k][0] == op.TAKE else None] for k in jumping)
     return any(not active.isdisjoint(each) for each in indices)
+
+
+def jump_surfaces(tape: Tape, outputs: Sequence[TapeScalar | float], variables: Sequence[TapeScalar]) -> tuple[TapeScalar, ...]:
+    """Return values that cross zero where a comparison, `sign` or `floor` between variables and outputs changes: differences of
+    compared values, arguments, and sines with zeros at the integers."""
+    roots = [tape.scalar(output).index for output in outputs]
+    active = set(active_nodes(tape, roots, {variable.index for variable in variables}))
+    values: dict[tuple[int, ...], TapeScalar] = {}
+    for position in reachable(tape, roots):
+        code, *arguments = tape.nodes[position]
+        if code not in _SWITCHES or active.isdisjoint(arguments):
+            continue
+        if code == op.FLOOR:
+            value = tape.function("sin", tape.multiply(tape.constant(math.pi), arguments[0]))
+        else:
+            value = tape.subtract(*arguments) if len(arguments) == 2 else arguments[0]
+        values.setdefault((min(arguments), max(arguments), int(code == op.FLOOR)), TapeScalar(tape, value))
+    return tuple(values.values())
+
+
+_SWITCHES = frozenset((op.LESS, op.LESS_EQUAL, op.SIGN, op.FLOOR))
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
