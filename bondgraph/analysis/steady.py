@@ -26,6 +26,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
 from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
+from screws.arrays import Count
 from screws.errors import plural
 from screws.names import similar_names
 from screws.numeric_arguments import real
@@ -108,7 +109,7 @@ def operating_point(
     modes: Mapping[str, str] | None = None,
     t: float = 0.0,
     tolerance: float = 1e-10,
-    iterations: int = 100,
+    iterations: Count = 100,
 ) -> OperatingPoint:
     """Find an operating point, where the rates vanish, by damped Newton iteration with the Jacobian from the tape.
 

@@ -25,6 +25,7 @@ from bondgraph.output.cells import cell, code
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from bondgraph.run.results.values_at import check_instant, value_text
+from screws.arrays import Count
 
 
 @short_repr
@@ -72,7 +73,7 @@ class Explanation:
 
 
 def explain(
-    model: Compilable, name: str, *, depth: int | None = None, through: bool = False, at: tuple[Result, float] | None = None
+    model: Compilable, name: str, *, depth: Count | None = None, through: bool = False, at: tuple[Result, float] | None = None
 ) -> Explanation:
     """Explain a value: its equation, the equations of the values in it, and so on, back to states, parameters and time.
 

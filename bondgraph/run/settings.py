@@ -298,6 +298,7 @@ def flag(what: str, argument: object) -> bool:
 
 
 def count(what: str, argument: object) -> int:
-    if (value := positive(what, argument)) < 1.0:
-        raise _refuse("E306", f"{what} = {argument} is less than 1", cures=(f"a whole number for {what}",))
+    value = positive(what, argument)
+    if value < 1.0 or not (value.is_integer() or math.isinf(value)):
+        raise _refuse("E306", f"{what} = {argument} is not a whole number from 1", cures=(f"{what}={max(1, round(value))}",))
     return int(min(value, 2.0**53))
