@@ -151,8 +151,6 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event at the end of the segment that began at `segment_start`, or the events at the start of the run; return
-        the levels (2 k,) of the guards."""
         handler, levels = self._handler, np.zeros(0)
         if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
@@ -167,7 +165,6 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of instants at which Python solved collisions, or an event ended the run."""
         return 0 if self._handler is None else self._handler.consultations
 
     def _record_states(self, count: int) -> None:
@@ -230,7 +227,6 @@ class Hybrid:
         return samples.free_rows
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or will take too many, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
@@ -251,7 +247,6 @@ class Hybrid:
         return fastest_rate(self.bound, *point), more
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value, unless it has ended by then."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
