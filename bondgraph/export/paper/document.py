@@ -50,7 +50,6 @@ from screws.errors import plural
 FOLD_ABOVE = 16
 """Number of elements above which the figure folds nested graphs."""
 MAX_BOXES = 80
-"""Number of boxes and elements above which there is no figure."""
 _SVG = "http://www.w3.org/2000/svg"
 
 
@@ -140,8 +139,6 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Return the names of values without their own equation: values of transitions and solvers, powers outside the energy
-    balance, and ratios that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -168,7 +165,6 @@ class _Body:
     """Letters of unknowns, each with the number of the equation that determines it."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """Return the next equation; a line that explains letters of the equations before it has no number of its own."""
         if latex.startswith(REMARK):
             return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
@@ -276,7 +272,6 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
 
 
 _MAX_LINE = 60.0
-"""Maximum width of short equations on one line, in characters."""
 
 
 def _packed(lines: Iterable[str]) -> list[str]:

@@ -20,12 +20,10 @@ UNKNOWN = "not given"
 MAX_ENTRIES = 400
 """Maximum number of entries of an array that is listed; for larger arrays, only the size is given."""
 _MAX_COLUMNS = 10
-"""Maximum number of columns of a table of equal parts."""
 Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Map each value that is written once to the corresponding values of all equal parts."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)
