@@ -53,7 +53,6 @@ def colliding(system: System) -> Colliding | None:
 
 
 def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
-    """Return, for each mode signal, the unknowns whose equations apply only in some of its states, and those states."""
     gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
     switched: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
     for u in system.unknowns:

@@ -48,7 +48,6 @@ class SparseEquations:
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
-        """Apply a function to all entries and drop zeros; the result has no right-hand side."""
         steps = None if self.steps is None else nonzero(through(function, self.steps))
         return SparseEquations(self.count, lambda: nonzero(through(function, self.entries)), steps, self.size)
 

@@ -285,8 +285,8 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 def _rates(
     context: TracingContext, eliminated: Elimination, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Return, for each equation with a misfit, the misfit's rate along the motion, if unknowns act on the rates (index
-    reduction)."""
+    """Return, for each equation with a misfit (in an impulse, for each equation without a pivot), the rate along the motion,
+    if unknowns act on the rates (index reduction)."""
     equations = list(misfits) if ideal.motion else list(eliminated.equations)  # in an impulse, right-hand sides show no misfits
     if not equations:
         return {}

@@ -83,7 +83,6 @@ def least_norm_without_circuits(
 
 
 def null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
-    """Return the null vector of a circuit, with 1 as its first entry."""
     first, *others = circuit.rows
     at = {j: k for k, j in enumerate(others)}
     numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
