@@ -41,9 +41,7 @@ __all__ += ["have_llvm", "routines_text"]
 
 
 SINGLE_LIMIT = 2000
-"""Maximum number of steps of a routine that is compiled as one function."""
 PART_STEPS = 500
-"""Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
 """Minimum number of steps of a routine that shares a longer routine's code, and largest relative excess of the longer one."""
 ENDING = 0.9
@@ -291,7 +289,6 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
 
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
-    """Compile procedures; `others` is the LLVM IR of other functions that the procedures call by name."""
     return compile_ir(module_text(procedures, others))
 
 

@@ -53,7 +53,6 @@ def stored_objects(
 
 
 def fits(procedure: Procedure | None, call: Called) -> bool:
-    """Return True if a procedure, or a kernel (None), matches the result and arguments of a call."""
     if procedure is None:
         return call.gives == "void" and all(operand.kind in _ADDRESSES for operand in call.operands)
     kinds = [kind.split()[0] for kind in procedure.arguments.values()]
