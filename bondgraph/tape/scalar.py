@@ -84,7 +84,6 @@ class TapeScalar:
 
     @property
     def value(self) -> float | None:
-        """The number if it is a constant, else None."""
         return self.tape.value(self.index)
 
     def __repr__(self) -> str:
@@ -174,7 +173,6 @@ class TapeScalar:
         )
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """Apply an elementary function of `screws.scalars` to scalars of this class and numbers."""
         result = self._function(name, *arguments)
         if result is NotImplemented:
             for argument in arguments:
