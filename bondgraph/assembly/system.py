@@ -29,8 +29,7 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Initial guess given by the element, if any; the search for the value starts from it and so finds the nearest of several
-    solutions."""
+    """Initial guess given by the element, if any, from which the search for the value starts."""
 
 
 @short_repr

@@ -229,10 +229,10 @@ def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, R
 def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = LEVEL) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
-    Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many`, which loops over samples. Code
-    of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions depend on what else is
-    computed, and a result must be bitwise equal if it is computed alone. The routines must include the `shared` routine of
-    each `SpecialisedRoutine`.
+    Every routine becomes `void name(const double *block0, ..., double *out)` and, except for a `SpecialisedRoutine`, `name.many`,
+    which loops over samples. Code of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions
+    depend on what else is computed, and a result must be bitwise equal if it is computed alone. The routines must include the
+    `shared` routine of each `SpecialisedRoutine`.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """

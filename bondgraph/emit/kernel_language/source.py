@@ -124,8 +124,8 @@ def _variables(tree: ast.FunctionDef, reads: Names, writes: Names) -> Iterator[s
 
 
 def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:
-    """Return True if control never reaches the end of a block: each path through it ends with one of these statements, or never
-    ends."""
+    """Return True if control certainly never reaches the end of a block: each path through it ends with one of these statements,
+    or never ends."""
     match body[-1] if body else None:
         case ast.If(_, yes, no):
             return leaves(yes, by) and leaves(no, by)
