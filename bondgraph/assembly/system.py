@@ -327,7 +327,6 @@ def evaluate_statements(
 
 
 def evaluate_value(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Evaluate one value in floats from the `inputs`, executing only the statements on which it depends."""
     producers = system.producers
     env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first mapping
 

@@ -399,8 +399,6 @@ def _with_reversed_stroke(
 
 
 def _complete(model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]]) -> _Completed:
-    """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
-    unmet."""
     forced_by, chosen = _search(model, strokes, preferences)
     denied = {by for i, into, by in preferences if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()

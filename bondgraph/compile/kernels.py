@@ -162,7 +162,6 @@ def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
 def outputs_of(
     routines: Mapping[str, Code] | RoutineSchedules, backend: str, slots: Sequence[Slot]
 ) -> tuple[Kernel, tuple[int, ...]]:
-    """Return a kernel for the outputs in these slots only, and the start of each slot in its results."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import select_in_loops
 

@@ -89,7 +89,6 @@ def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
 
 
 def _factored(table: _Table, multiple: float, factors: Sequence[tuple[int, int]]) -> tuple[float, dict[int, int]]:
-    """Expand products, reciprocals and signs into a number times integer powers of other nodes."""
     powers: dict[int, int] = {}
     pending = list(factors)
     while pending:

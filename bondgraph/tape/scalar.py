@@ -56,8 +56,6 @@ class Tape(Nodes):
 
 
 def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """Return the method of `TapeScalar` for an operation with a scalar or a number, which is the first operand if `swapped`."""
-
     def method(scalar: TapeScalar, other: Any) -> TapeScalar:
         tape, a, b = scalar.tape, scalar.index, scalar._other(other)
         if b < 0:

@@ -227,7 +227,6 @@ def _on_sides(
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
-    """Return the context with the heat of all dissipators at zero, as in an impulse."""
     statements = context.system.statements
     if not any(s.op in DISSIPATED for s in statements):
         return context

@@ -108,7 +108,6 @@ def _differentiable(context: TracingContext, values: Values, moving: Mapping[int
 
 
 def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], rates: Sequence[Any]) -> list[list[Any]]:
-    """Return time derivatives of groups of scalars, by their Jacobians or, if that is much less work, all in one sweep."""
     every, inputs = [scalar for group in groups for scalar in group], [*context.inputs["x"], context.inputs["t"][0]]
     separate, sweep = _work(context, every, inputs)
     if separate > MAX_JACOBIAN_WORK * sweep:

@@ -153,7 +153,6 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the number of the object that stands for a variable of a procedure; these numbers are negative."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

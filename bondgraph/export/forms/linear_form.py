@@ -194,7 +194,6 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
 
 
 def _is_nonlinear(expression: Any, moving: Sequence[Any], time: Any) -> bool:
-    """Return True unless an expression is constant, or a sum of states and inputs with constant coefficients."""
     met = [s for s in moving if s in expression.free_symbols]
     if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
         return True

@@ -298,8 +298,6 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
 def known_symbols(
     system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
-    """Return states, parameters and time as symbols or exact numbers, and the time derivatives of independent variables."""
-
     def exactly(value: Any) -> Any:
         numbers = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
         return numbers.reshape(np.shape(value)) if np.shape(value) else numbers[0]

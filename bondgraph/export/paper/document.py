@@ -54,7 +54,6 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
-    """Return the figure, whose elements have the numbers of their sections, or a sentence if there are more than `MAX_BOXES`."""
     model = compiled.model
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:

@@ -56,7 +56,6 @@ def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digit
 
 
 def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> list[Block]:
-    """Return the table of all other letters, each with its name in the program, its shape and its unit."""
     system = compiled.system
     tabled = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []
@@ -79,8 +78,6 @@ def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> li
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return tables of the terms that differ among otherwise equal parts, with a column for each part or, for many parts, each
-    term."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")

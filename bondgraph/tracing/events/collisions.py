@@ -65,7 +65,6 @@ def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]
 def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """Return the one constraint that collides at an event or that the event's automaton switches on (from `switched`), if any."""
     if event.resets or event.error or event.internal or event.added_by_tracing:
         return ()
     if event.stays:

@@ -77,7 +77,6 @@ class Roots:
         return not self._depends(position) & _FOREIGN
 
     def varies_with_time(self, position: int) -> bool:
-        """Return True if a value depends on time, and on nothing else but parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:

@@ -278,7 +278,6 @@ def _circuit_equations(
 
 
 def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_CircuitEquation]:
-    """Return the equations of rates, each as a circuit of one element, without `repeated` circuits, which change no rate."""
     rows, held = rows_of(levels.every.entries, len(levels.every.right)), levels.every
     circuits = [(i, Circuit((i,), ())) for i in sorted(levels.rated - held.never)]
     return [

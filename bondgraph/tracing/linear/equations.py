@@ -76,7 +76,6 @@ def equations_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[
 def _steps(
     tape: Tape, residuals: Sequence[Any], w: Sequence[TapeScalar]
 ) -> tuple[dict[tuple[int, int], Any], tuple[TapeScalar, ...]]:
-    """Return a matrix with residuals and steps as rows and unknowns and steps as columns, and the right-hand side of each row."""
     roots = [tape.scalar(residual).index for residual in residuals]
     seeds = {scalar.index: column for column, scalar in enumerate(w)}
     order = [position for position in active_nodes(tape, roots, seeds) if position not in seeds]

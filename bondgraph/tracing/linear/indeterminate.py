@@ -307,7 +307,6 @@ def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int,
 def _open_reactions(
     context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Return the reactions that free unknowns act on, their slope for each free unknown, and their natural sizes."""
     every = {
         (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)

@@ -113,8 +113,6 @@ def reaction_steps(
 def _least_norm(
     context: TracingContext, held: ActiveEquations, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
-    """Return the solution of least norm in all modes for equations that have a solution; `scale` are natural sizes of the
-    unknowns."""
     n = len(held.right)
     norm: dict[tuple[int, int], Any] = {}
     offsets: list[Any] = [0.0] * n

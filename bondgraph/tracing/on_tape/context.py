@@ -45,8 +45,6 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    """Return all combinations of modes or, beyond `MAX_COMBINATIONS`, those that differ from the start in one mode, and random
-    ones."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:

@@ -117,8 +117,6 @@ class _Reader:
         return token
 
     def sequence(self, ends: tuple[str, ...], outermost: bool = False) -> list[_Piece]:
-        """Return the pieces before one of these tokens; an outermost formula may be broken after commas, thin spaces and
-        words."""
         result: list[_Piece] = []
         while (token := self.next()) not in ends:
             pieces = self.scripted()

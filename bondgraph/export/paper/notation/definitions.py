@@ -104,7 +104,6 @@ _INVISIBLE = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|r
 
 
 def width(latex: str) -> float:
-    """Return the approximate width of an inline formula, in letters; scripts count less."""
     small = sum(
         len(_INVISIBLE.sub("", scripts)) for scripts in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for scripts in scripts
     )
@@ -363,7 +362,6 @@ class Functions:
         """Numbers of functions that are called with all arguments, including unused arguments."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
-        """Return the formula of an operation on scalars in these letters if it is short, or else ""."""
         if any(shapes):
             return ""
         code = record(operation, shapes)

@@ -118,7 +118,6 @@ class Letters:
     """Names of external values inside these branches."""
 
     def __getitem__(self, name: str) -> str:
-        """Return LaTeX of a value; `-x` is the negative of x."""
         name = name.removesuffix(":computed")
         if name.startswith("-"):
             return f"-{self[name[1:]]}"
@@ -286,8 +285,6 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
 def split(symbol: str) -> Letter:
-    """Split a symbol into its letter and its outermost scripts; a symbol with repeated scripts, or with more after its scripts,
-    is kept whole."""
     tokens = _TOKEN.findall(symbol)
     core, scripts = "", {"_": "", "^": ""}
     at = 0
