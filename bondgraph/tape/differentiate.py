@@ -30,7 +30,6 @@ class SparseJacobian:
     shape: tuple[int, int]
 
     def dense(self) -> np.ndarray:
-        """Return an object array (outputs, inputs), with 0.0 for entries that are not stored."""
         out = np.full(self.shape, 0.0, dtype=object)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
             out[row, column] = value
@@ -91,7 +90,6 @@ def derivatives_along(
 
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
-    """Return `indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian as int32."""
     indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
     return indptr, np.array(jacobian.rows, dtype=np.int32)
 
@@ -124,7 +122,7 @@ def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[Tap
 
 
 def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> list[int]:
-    """Return the nodes that the roots need and that vary with a seed, ascending."""
+    """Return the nodes that the roots need and that vary with a seed, in an order of evaluation."""
     active: set[int] = set()
     order = []
     for position in reachable(tape, roots):
@@ -180,7 +178,6 @@ def operands(tape: Nodes, position: int) -> Sequence[int]:
 
 
 def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return the arguments of a node, each with the partial derivative with respect to it."""
     node = tape.nodes[position]
     code, a = node[0], node[1]
     b = node[2] if len(node) > 2 else a
