@@ -21,7 +21,6 @@ def length(a: Sequence[Scalar] | np.ndarray) -> Scalar:
 
 
 def cross(a: Any, b: Any) -> Any:
-    """Return the vector product of two vectors (3,): an array if one of them is an array, else a triple."""
     product = (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
     return array(product) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else product
 

@@ -20,6 +20,8 @@ from screws.surfaces import Surface
 
 @dataclass(frozen=True)
 class ContactKinematics:
+    """Input of a law: the contact's name, its constrained components in order, their transport, and both surfaces."""
+
     name: str
     chosen: tuple[str, ...]
     transport: str
