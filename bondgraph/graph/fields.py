@@ -142,5 +142,4 @@ def _storage_field(
 
 
 def _of_one_port(energy: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the energy of a field with one port as a function of a number instead of an array (1,)."""
     return lambda x, *others: energy(array([x]), *others)

@@ -89,7 +89,6 @@ _SIMPLE: dict[Any, Field] = {
 
 @functools.cache
 def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Return the form and default (or `MISSING`) of each field of a record."""
     hints = typing.get_type_hints(record)
     forms = {}
     for field in dataclasses.fields(record):
@@ -115,7 +114,6 @@ def _special(record: type, name: str) -> Field | None:
 
 
 def form_of(hint: Any) -> Field:
-    """Return the form of an annotated type; raise `TypeError` if files cannot hold the type."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     origin, parameters = get_origin(hint), get_args(hint)
@@ -145,7 +143,6 @@ def form_of(hint: Any) -> Field:
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Return True if a field need not be written."""
     if isinstance(value, dict) and isinstance(default, dict):
         return not value and not default
     if default is dataclasses.MISSING or type(value) is not type(default):

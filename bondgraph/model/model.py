@@ -96,8 +96,6 @@ class ContactPoint:
 
 @dataclass(frozen=True)
 class Collider:
-    """Body that may collide: signals of its pose and motion."""
-
     path: str
     pose: str
     """Signal (7,): quaternion and position of the body in the world."""
@@ -131,7 +129,6 @@ class CollisionSet:
     """Largest torque against spin about the normal per unit of normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Return the shapes for a contact search; `number` holds the index of each body in the search."""
         fixed = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]

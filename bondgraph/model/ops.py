@@ -101,13 +101,10 @@ class ForeignLibrary:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States of the library's block: outputs, sampled inputs, and the number of steps taken."""
         return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
-    """Return a callable as an operation, by default with its own name (f for a lambda) and the LaTeX form `name(arguments)`; an
-    `Op` is returned unchanged."""
     need_function("a formula", formula)
     function_name = getattr(formula, "__name__", "f")
     return (
@@ -116,14 +113,6 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 
 def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), about: str = "formula", *cures: str) -> None:
-    """Raise `ModelError` E150 for a law, a guard or any other formula that is not a function.
-
-    Parameters
-    ----------
-    what : description of the formula.
-    arguments : its arguments.
-    cures : advice in addition to writing a function.
-    """
     if callable(value):
         return
     sample = f"lambda {', '.join(arguments)}: ..." if arguments else "lambda: ..."
@@ -134,7 +123,6 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
 
 def _as_lambda(text: str) -> str:
-    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" for any other string."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -145,19 +133,16 @@ def _as_lambda(text: str) -> str:
 
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
-    """Return the `source` of a result derived from formulas: their sources, each once."""
     sources = (entry for formula in formulas if isinstance(formula, Op) for entry in entries(formula.source))
     return "; ".join(dict.fromkeys(sources))
 
 
 def notes_of(*formulas: Op | Callable[..., Any] | None) -> str:
-    """Return the `note` of a result derived from formulas: the lines of their notes, each once."""
     lines = (line for formula in formulas if isinstance(formula, Op) for line in formula.note.split("\n") if line)
     return "\n".join(dict.fromkeys(lines))
 
 
 def entries(source: str) -> list[str]:
-    """Return the entries of all lines of a `source`, in their order."""
     return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
@@ -166,8 +151,6 @@ IDENTITY = Op("identity", lambda x: x, "#1")
 
 @cache
 def combine(signs: tuple[int, ...]) -> Op:
-    """Return the operation that adds arrays with these signs (the balance of a junction)."""
-
     def total(*terms: Any) -> Any:
         return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
 
@@ -226,7 +209,6 @@ HEAT_FLOW = Op("heat", _heat, "#1")
 
 
 def share_of(part: float) -> Op:
-    """Return the operation that multiplies the power of a pseudo-bond by this fraction."""
     if part == 0.0:
         return zeros(())
     return HEAT_FLOW if part == 1.0 else Op(f"{part:g} of the heat", lambda flow: part * _heat(flow), f"{part:g}\\,#1")
@@ -251,8 +233,6 @@ def mode_is_active(mode: Any, active: tuple[int, ...]) -> Any:
 
 @cache
 def gate(active: tuple[int, ...]) -> Gate:
-    """Return the operation (mode, value) -> value in the active modes, else zero (a switched junction)."""
-
     def gated(mode: Any, value: Any) -> Any:
         return choose(active)(mode, value, np.zeros(np.shape(value)) if np.ndim(value) else 0.0)
 
@@ -261,8 +241,6 @@ def gate(active: tuple[int, ...]) -> Gate:
 
 @cache
 def choose(active: tuple[int, ...]) -> Choice:
-    """Return the operation (mode, held, released) -> held in the active modes, else released."""
-
     def chosen(mode: Any, held: Any, released: Any) -> Any:
         condition = mode_is_active(mode, active)
         if np.ndim(held) == 0:

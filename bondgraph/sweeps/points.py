@@ -37,8 +37,6 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Drawn:
-    """Distribution of numbers, built by `uniform`, `loguniform` or `normal`."""
-
     kind: str
     numbers: tuple[Any, Any]
 
@@ -51,9 +49,6 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, its `condition` in words, and the
-    parameters' names."""
-
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
     condition: str
@@ -206,7 +201,6 @@ class Points:
         return {each.name: self._values(each, runs, indices) for each in self.varied}
 
     def first(self, count: int) -> Points:
-        """Return the points with only the first `count` values along the first axis; the runs keep their values."""
         axes = (replace(self.axes[0], count=count), *self.axes[1:])
         varied = tuple(
             replace(each, values=each.values[:count]) if each.axis == 0 and isinstance(each.values, np.ndarray) else each
@@ -360,7 +354,6 @@ class _PointReader:
         return None
 
     def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
-        """Read one value, or several along a first axis; the `shape` is given if their count is known."""
         if role.states:
             plain = values.tolist() if isinstance(values, np.ndarray) else values
             words = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str) else [plain]

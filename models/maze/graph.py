@@ -33,7 +33,6 @@ from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
 FALLING, CENTRE = "falling", "centre"
-"""First and last state of the course."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +278,6 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return the block of the states q0, set at each landing: positions there, and whole turns between gate and ball."""
     return Block(
         "landing",
         [],

@@ -92,7 +92,6 @@ _SLOPES = np.arange(18) / 18.0
 
 
 def rotate_upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Rotate positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
@@ -121,7 +120,7 @@ def _alignment_with_axes(along: np.ndarray) -> float:
 
 
 def automatic_centres(sketch: Sketch) -> np.ndarray:
-    """Return centres (n, 2) in px, y downwards; connected components are laid out separately and arranged in rows."""
+    """Return centres (n, 2) in px, y downwards."""
     where = np.zeros((len(sketch.nodes), 2))
     cells_by_form: dict[object, np.ndarray] = {}
     component_cells: dict[object, np.ndarray] = {}

@@ -98,7 +98,6 @@ def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str,
 def pack_bonds(
     rows: EventRows, downsampling: Downsampling, packed: Packed, number: Callable[[str], int | None]
 ) -> dict[str, Any]:
-    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its index, or None."""
     result = rows.result
     model = result.program.model
     if model is None:
@@ -305,7 +304,6 @@ def _check_times(scene: Scene, seconds: float, show: float | None) -> None:
 
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_shows_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
