@@ -24,8 +24,9 @@ with `singular="keep"`) and compare it with published results. `python -m docs.g
 | deviation | largest deviation of all compared signals, relative to the signal's maximum (E5: to its current value) |
 | cold, warm | processor time of compilation and the first run, and of a later run |
 
-Deviations are mostly due to the tolerances of the published results. The amounts of E5 span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations
-or end values are published; the reference is an independent SciPy script.
+Deviations are mostly due to the tolerances of the published results. The amounts of E5 span fourteen decades. For E5,
+glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations or end values are published; the
+reference is an independent SciPy script.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
 ABSENT = """
