@@ -49,7 +49,7 @@ from screws.scalars import absolute, array, equal, maximum, sqrt, where
 FRICTION_STATES = ("off", "stick", "slip")
 """States of a friction automaton, in the order of its mode; "off" means no contact."""
 
-_OFF, _SLIP = 0.0, 2.0
+_SLIP = 2.0
 _TINY = 1e-300
 # Excess that counts as rounding error, relative to the terms of the normal force.
 _ROUNDING = 1e-12

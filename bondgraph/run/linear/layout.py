@@ -9,10 +9,7 @@ import numpy as np
 from bondgraph.run.linear.ordering import FillPattern, fill_pattern_of, narrow_order
 
 DENSE, BAND, SPARSE = range(3)
-
-
-KINDS = ("dense", "band", "sparse")
-"""Kinds of layouts, and the modules of their factorisations."""
+"""Kinds of layouts."""
 
 
 SOLUTIONS = 8
