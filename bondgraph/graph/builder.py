@@ -50,6 +50,8 @@ class Graph(Draft):
     ['capacitor', 'loop', 'resistor']
     """
 
+    _cure_of_arithmetic = "graph.add(other), which nests a graph, and graph.connect(tail, head)"
+
     def __getitem__(self, path: str) -> Element | Graph:
         """Return the element or nested graph with this name, or at this path into nested graphs, "left.damper"; an unknown name
         raises a KeyError that lists similar names."""

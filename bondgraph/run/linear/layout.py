@@ -9,7 +9,6 @@ import numpy as np
 from bondgraph.run.linear.ordering import FillPattern, fill_pattern_of, narrow_order
 
 DENSE, BAND, SPARSE = range(3)
-"""Kinds of layouts."""
 
 
 SOLUTIONS = 8
@@ -50,8 +49,6 @@ class MatrixLayout:
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
-    """Return the layout, of the requested kind or the cheapest, of a matrix with its diagonal and entries (k,) in these rows and
-    columns."""
     constructors = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
         return constructors[kind](n, rows, columns)[0]
