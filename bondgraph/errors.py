@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from screws.errors import ScrewbondError, plural
 from screws.names import similar_names
@@ -185,6 +185,10 @@ class OpenSamplerWarning(UserWarning):
     open."""
 
 
+class KinkWarning(UserWarning):
+    """Warning that a model was linearised at a kink or a jump of a formula, where its derivatives differ from side to side."""
+
+
 class CacheWarning(UserWarning):
     """Warning that the cache of compiled code is unused, since other users can write there, or that its size limit is invalid."""
 
@@ -223,8 +227,27 @@ class ByName(dict[str, T]):
         raise unknown_name("entry", name, self)
 
     def __repr__(self) -> str:
-        text = super().__repr__() if len(self) <= 2 * MAX_NAMES else ""
-        return text if 0 < len(text) <= MAX_TITLE else f"<{plural(len(self), 'entry')}: {', '.join([*self][:MAX_NAMES])}, ...>"
+        return _short_text(super().__repr__() if len(self) <= 2 * MAX_NAMES else "", [*self])
+
+
+def _short_text(text: str, names: Sequence[str]) -> str:
+    return text if 0 < len(text) <= MAX_TITLE else f"<{plural(len(names), 'entry')}: {', '.join(names[:MAX_NAMES])}, ...>"
+
+
+class Records(tuple[T, ...]):
+    """Tuple of records with names, which square brackets also find by name; an unknown name raises E318."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        names = [each.name for each in self] if isinstance(key, str) else []  # type: ignore[attr-defined]
+        try:
+            return super().__getitem__(names.index(key) if names else key)
+        except (TypeError, ValueError, IndexError):
+            raise unknown_name("entry", key, [each.name for each in self]) from None  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return _short_text(super().__repr__(), [each.name for each in self])  # type: ignore[attr-defined]
 
 
 def raise_if_any(name: str, problems: Sequence[Problem]) -> None:

@@ -18,7 +18,7 @@ class MethodEntry:
     name : for `simulate(method=...)`.
     order, dense : orders of its solution and of its dense output, 0 if rtol determines them.
     meaning, use : what the method is and when to use it, one line each.
-    load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
+    load : function that imports its code, such as `bondgraph.run.steppers.explicit.explicit_method` returns.
     safety : tolerance per step divided by the user's rtol; small enough that the energy residual of most runs is below rtol.
     least : smallest tolerance per step that the method can meet.
     stiff : whether it is for stiff models.

@@ -13,8 +13,8 @@ PAGE = Path(__file__).parent / "architecture.md"
 
 SUBPACKAGES = {
     "screws": (
-        ("arrays", "errors", "linear", "numeric_arguments", "scalars"),
-        ("names",),
+        ("arrays", "errors", "linear", "numeric_arguments"),
+        ("names", "scalars"),
         ("calls", "jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),

@@ -3,7 +3,7 @@
 Formulas are written once and take any scalar: floats, SymPy expressions, jets, a compiler's scalars.
 """
 
-from screws import contact, inertia, jets, joints, poses, rotations, scalars, shapes, surfaces, twists
+from screws import contact, inertia, jets, joints, poses, rotations, scalars, shapes, surfaces, twists, vectors
 from screws.calls import check_calls
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
@@ -111,6 +111,6 @@ __all__ = [
     "GeometryError",
 ]
 
-for _module in (__name__, poses.__name__, rotations.__name__, twists.__name__, inertia.__name__):
+for _module in (__name__, *(each.__name__ for each in (poses, rotations, twists, inertia, scalars, vectors))):
     check_calls(_module)
 answer_old_names(__name__)

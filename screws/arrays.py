@@ -1,4 +1,5 @@
-"""Annotations of the arrays of screw theory with their shapes, which `screws.calls` checks; type checkers see plain arrays."""
+"""Annotations of whole numbers, and of the arrays of screw theory with their shapes, which `screws.calls` checks; type checkers
+see plain numbers and arrays."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ class ArrayShape:
     sizes: tuple[int, ...]
 
 
+Count = Annotated[int, "from 1"]
+Natural = Annotated[int, "from 0"]
 Row = Sequence[Any] | np.ndarray
 Vector3 = Annotated[Row, ArrayShape((3,))]
 Twist = Annotated[Row, ArrayShape((6,))]

@@ -31,6 +31,10 @@ class GeometryError(CodedError, ValueError):
     """Geometric input from which no equation can be built: codes "G101" and up."""
 
 
+class TableError(CodedError, ValueError):
+    """Points and values through which no function can be drawn: codes E146, E147."""
+
+
 class CallError(CodedError, TypeError):
     """Call with arguments that a function does not take: E317, E150."""
 

@@ -77,3 +77,8 @@ def shown(value: Any) -> str:
         return f"{value:g}"
     text = repr(value)
     return text if len(text) < 60 else text[:56] + " ..."
+
+
+def shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "..."

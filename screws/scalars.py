@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from screws.errors import TableError
+
 Scalar = Any
 """Float, SymPy expression, jet or compiler's scalar, or an array of them."""
 
@@ -222,8 +224,8 @@ def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequenc
 
     The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
 
-    Raises `ValueError` for fewer than two points, for points that are not finite or do not ascend, or if the numbers of points
-    and values differ.
+    Raises `TableError` E147 for fewer than two points, or if the numbers of points and values differ; E146 for points that are
+    not finite or do not ascend.
     """
     _check_points(points, len(values))
     points, values = (each if isinstance(each, np.ndarray) else array(each) for each in (points, values))
@@ -237,7 +239,7 @@ def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequenc
 def _check_points(points: Sequence[Scalar] | np.ndarray, count: int) -> None:
     if len(points) < 2 or len(points) != count:
         title = "interpolation needs two points or more and a value at each"
-        raise ValueError(f"{title}; the numbers of points and values are {len(points)} and {count}")
+        raise TableError("E147", f"{title}; their numbers are {len(points)} and {count}", "one value for each of the points")
     if not all(isinstance(point, (int, float, np.number)) for point in points):
         return
     numbers = np.asarray(points, dtype=float)
@@ -245,7 +247,8 @@ def _check_points(points: Sequence[Scalar] | np.ndarray, count: int) -> None:
     if len(wrong) or not np.isfinite(numbers[0]):
         k = int(wrong[0]) if len(wrong) else 0
         before, after = numbers[k : k + 2].tolist()
-        raise ValueError(f"interpolation points must be finite and ascending, but {after} follows {before} at index {k + 1}")
+        title = f"interpolation points must be finite and ascending, but {after} follows {before} at index {k + 1}"
+        raise TableError("E146", title, "np.sort(points), and the values in the same order")
 
 
 def array(entries: Any) -> np.ndarray:

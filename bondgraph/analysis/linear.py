@@ -25,6 +25,7 @@ from bondgraph.model.arguments import choice, refused
 from bondgraph.output.cells import cell, line, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
+from screws.arrays import Count
 from screws.errors import plural
 from screws.names import answer_old_names
 from screws.numeric_arguments import floats, real
@@ -71,6 +72,11 @@ class Linear:
     point: Point | None = field(repr=False, default=None)
     period: float | None = None
 
+    _cure_of_arithmetic = (
+        "arithmetic with its matrices .A, .B, .C, .D; systems in series are blocks of a graph, "
+        'signals.state_space("plant", "controller.y", A, B, C, D)'
+    )
+
     def __str__(self) -> str:
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
         head = f'linear system of "{self.name}": {plural(self.order, "state")}{sampled}'
@@ -102,7 +108,7 @@ class Linear:
             raise refusal("E256", title, *cures, about=self.name, why=f"the limit is {MAX_DENSE}", places=())
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
-    def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
+    def poles(self, count: Count | None = None, near: complex = 0.0) -> np.ndarray:
         """Return the eigenvalues of A (1/s for a continuous system) by real part: all, or the `count` nearest to `near`."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array

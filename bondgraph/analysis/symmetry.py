@@ -20,6 +20,7 @@ from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
+from screws.arrays import Count
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Reciprocity:
 
 
 def reciprocity(
-    model: Compilable, *, points: int = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
+    model: Compilable, *, points: Count = 20, spread: float = 1.0, seed: int = 0, tolerance: float = 1e-9
 ) -> tuple[Reciprocity, ...]:
     """Check storages and resistors at random points, except elements with several bonds and resistors with an implicit relation.
 

@@ -28,6 +28,7 @@ from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
 from screws.errors import plural
 from screws.names import similar_names
+from screws.numeric_arguments import shortened
 
 _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
 """First trial value of a state that is zero, relative tolerance of a state, and largest relative residual of a solution."""
@@ -56,7 +57,6 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 
 
 def converted_states(model: Model, system: System, changes: Iterable[str]) -> dict[str, str]:
-    """Return the state that follows from each effort or flow among the names of start values."""
     starts = {
         name: converted_start(model, system, system.resolve(name)) for name in changes if f"{name}.mode" not in system.modes
     }
@@ -202,7 +202,8 @@ def changed_start(
     calls are not called again.
 
     Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
-    E171 for two start functions that disagree, E214 for friction with a mode that contradicts its motion.
+    E129 for results of a start function in the wrong number, E171 for two start functions that disagree, E214 for friction with
+    a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -347,9 +348,8 @@ def _unit_of(system: System, root: str, value: Any) -> str:
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
-        shown = repr(value)
         fault = "not a number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
-        title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
+        title = f'"{name}" cannot be {shortened(value)}'
         why = f"finite numbers of shape {np.shape(like)} are needed; this value is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
         raise refusal("E124", title, cure, about=model, why=why, places=())
@@ -357,7 +357,6 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
 
 
 def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping[str, Any]:
-    """Return a user's changes by name, or raise E321 if they are not a dictionary."""
     if changes is None:
         return {}
     if isinstance(changes, Mapping):

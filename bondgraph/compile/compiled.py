@@ -17,7 +17,7 @@ from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, 
 from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
-from bondgraph.errors import raise_if_any
+from bondgraph.errors import Records, raise_if_any
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, Frozen
@@ -68,6 +68,8 @@ class Compiled(Frozen):
 
     def _cure_of_assignment(self, name: str) -> str:
         return "a change of the graph and graph.compile(), or simulate(..., parameters={name: value})"
+
+    _cure_of_call = ".simulate(t_end), or .ode() for another solver"
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -236,7 +238,7 @@ class Compiled(Frozen):
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Every bond, with its ends and the names, units and dimension of its effort and flow; see `Result.bond_values`."""
-        return tuple(self.program.bonds)
+        return Records(self.program.bonds)
 
     def report(self) -> str:
         """Return a report on strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""

@@ -25,6 +25,7 @@ from bondgraph.output.cells import cell, code
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from bondgraph.run.results.values_at import check_instant, value_text
+from screws.arrays import Count
 
 
 @short_repr
@@ -41,7 +42,7 @@ class Reason:
     source: str = ""
     """Source of the equation in the literature; "" if there is none."""
     now: str = ""
-    """Value with its unit at the chosen time of a run; "" without a run, and for parameters, modes and matrices."""
+    """Value with its unit at the chosen time of a run; "" if there is none."""
 
 
 @short_repr
@@ -72,7 +73,7 @@ class Explanation:
 
 
 def explain(
-    model: Compilable, name: str, *, depth: int | None = None, through: bool = False, at: tuple[Result, float] | None = None
+    model: Compilable, name: str, *, depth: Count | None = None, through: bool = False, at: tuple[Result, float] | None = None
 ) -> Explanation:
     """Explain a value: its equation, the equations of the values in it, and so on, back to states, parameters and time.
 
@@ -129,7 +130,6 @@ def _need_run_of(compiled: Compiled, result: Result) -> None:
 
 
 def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
-    """Return the causes, with the values at a time (s) of saved states and outputs, except matrices."""
     check_instant(result, at)
     layout = result.program.layout
     changing = {

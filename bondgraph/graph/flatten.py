@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from bondgraph.errors import Place, Problem
+from bondgraph.errors import Place, Problem, Records
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
@@ -41,7 +41,7 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
         for name, automaton in own_automata(scope.graph).items()
     }
     starts = tuple(_flat_start(scope.prefix, start, resolver, automata) for scope in scopes for start in scope.graph.starts)
-    bonds = join(scopes, flat, problems)
+    bonds = Records(join(scopes, flat, problems))
     groups = tuple(scope.prefix.removesuffix(".") for scope in scopes if scope.prefix)
     faces = {scope.prefix.removesuffix("."): _face(scope) for scope in scopes if scope.prefix}
     exposed = frozenset(

@@ -45,8 +45,6 @@ RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
 NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
 """Fields that hold a number or an array of numbers; the first also holds values by mode, the second a mapping to numbers or
 arrays."""
-ANYTHING = {(Visible, "shape")}
-"""Fields of the model that hold any allowed value."""
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
 """Fields that are not saved: computed start values are saved as fixed numbers, and a library only by name."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}

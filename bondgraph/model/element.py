@@ -62,6 +62,8 @@ class Element(Frozen):
         look_up = _LOOKED_UP.get(self)
         return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
+    _cure_of_arithmetic = "graph.connect(junction, part) for each: a J1 adds efforts, a J0 adds flows"
+
     def _cure_of_assignment(self, name: str) -> str:
         other = f'graph.replace("{self.name}", <a new element>)'
         return f'simulate(..., parameters={{"{self.name}.{name}": value}}), or {other}' if name in self.parameters else other

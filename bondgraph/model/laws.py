@@ -17,10 +17,9 @@ from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
-from screws.names import answer_old_names, explain_access, refuse_arithmetic
+from screws.names import answer_old_names, explain_access
 
 
-@refuse_arithmetic
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)

@@ -237,11 +237,7 @@ class Model(Frozen):
         if len(bonds) < 2 or isinstance(element.law, Junction):
             return bonds
         names = [port.name for port in element.ports]
-
-        def port_index(bond: Bond) -> int:
-            return min(names.index(end.port) for end in bond.ends if end.element == path)
-
-        return tuple(sorted(bonds, key=port_index))
+        return tuple(sorted(bonds, key=lambda bond: min(names.index(end.port) for end in bond.ends if end.element == path)))
 
     @cached_property
     def domain_symbols(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tex import array_latex
+from screws.numeric_arguments import shortened
 from screws.scalars import array, equal, where
 
 
@@ -116,10 +117,10 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
     if callable(value):
         return
     sample = f"lambda {', '.join(arguments)}: ..." if arguments else "lambda: ..."
-    shown = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:57]}..."
     written = _as_lambda(value) if isinstance(value, str) else ""
     why = f"it is a function, {sample}, that is called with symbols to record its operations"
-    raise refusal("E150", f"{what} cannot be {shown}", *((written,) if written else (sample, *cures)), about=about, why=why)
+    title, cures = f"{what} cannot be {shortened(value)}", (written,) if written else (sample, *cures)
+    raise refusal("E150", title, *cures, about=about, why=why)
 
 
 def _as_lambda(text: str) -> str:
@@ -250,13 +251,9 @@ def choose(active: tuple[int, ...]) -> Choice:
     return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}", active=active)
 
 
-def _same_shape(value: Any) -> Any:
-    """Return zeros of the shape; the evaluator of the statements replaces them by the derivative along the motion."""
-    return 0.0 * value
-
-
-TIME_DERIVATIVE = Op("time derivative", _same_shape, r"\tfrac{d}{dt}\left(#1\right)")
-"""Time derivative of a value along the motion: by the chain rule, from its derivatives with respect to the states and to time."""
+TIME_DERIVATIVE = Op("time derivative", lambda value: 0.0 * value, r"\tfrac{d}{dt}\left(#1\right)")
+"""Time derivative of a value along the motion: by the chain rule, from its derivatives with respect to the states and to time.
+The zeros have its shape; the evaluator of the statements replaces them."""
 
 STABILISED = Op(
     "stabilised",

@@ -81,7 +81,6 @@ class Bound:
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return all output variables in the order of the layout's block "out"."""
         return self._values(self.program.outputs, t, x, m)
 
     def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -89,25 +88,23 @@ class Bound:
         return self._values(self.program.guards, t, x, m)
 
     def powers(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the power of each of `power_names`."""
         return self._values(self.program.powers, t, x, m)
 
     def energies(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy of each storage."""
         return self._values(self.program.energies, t, x, m)
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return x after transition `index`; m are the modes before the transition."""
-        kernel = _at(self.program.resets, index)
+        kernel = kernel_at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def has_reset(self, index: int) -> bool:
-        return _at(self.program.resets, index) is not None
+        return kernel_at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the change of all guards by the impulse of transition `index`, and x after the transition without the impulse; m
         as for `reset`. Return None if no other transition could react."""
-        kernel, count = _at(self.program.pushes, index), len(self.program.transitions)
+        kernel, count = kernel_at(self.program.pushes, index), len(self.program.transitions)
         if kernel is None:
             return None
         out = self._values(kernel, t, x, m)
@@ -115,7 +112,7 @@ class Bound:
 
     def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the energy that sources supply in the impulse of transition `index`, J, one per power; m as for `reset`."""
-        kernel = _at(self.program.supplies, index)
+        kernel = kernel_at(self.program.supplies, index)
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -128,11 +125,9 @@ class Bound:
 
     @cached_property
     def tick_kernels(self) -> tuple[Kernel | None, ...]:
-        """Kernel of each clock; kernels of libraries have their own instances in this run."""
         return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops; return x with their unknowns, and the loop that failed or None."""
         x, loops = x.copy(), self._loops
         loops.m_after = m
         with np.errstate(all="ignore"):
@@ -169,7 +164,6 @@ class Bound:
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states that are not unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
@@ -178,13 +172,11 @@ class Bound:
         return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 
-def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
+def kernel_at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
     return kernels[index] if index < len(kernels) else None
 
 
 def _in_place(kernel: Kernel) -> Callable[..., None]:
-    """Return a kernel as a function of its blocks and an output array, which may be longer than its outputs."""
-
     def evaluate(*blocks: Any) -> None:
         *inputs, out = blocks
         kernel(*inputs, out=out[: kernel.n_out])

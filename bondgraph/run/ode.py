@@ -45,6 +45,8 @@ class OdeFunctions:
     sparse: bool
     _bound: Bound = field(repr=False)
 
+    _cure_of_call = ".rates(t, x)"
+
     def rates(self, t: float, x: np.ndarray) -> np.ndarray:
         """Return dx/dt (n,) at the time t, s, and the state x (n,), in the units of the states per second."""
         return self._bound.rates(t, self._state(x), self.modes)

@@ -25,6 +25,7 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
 from bondgraph.quantities import real
 from bondgraph.sweeps.random_streams import random_streams
+from screws.numeric_arguments import shortened
 
 
 @runtime_checkable
@@ -358,7 +359,7 @@ class _PointReader:
             plain = values.tolist() if isinstance(values, np.ndarray) else values
             words = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str) else [plain]
             if wrong := [word for word in words if not (isinstance(word, str) and word in role.states)]:
-                self._report(f'"{name}" has no state {_shown(wrong[0])}', " or ".join(role.states))
+                self._report(f'"{name}" has no state {shortened(wrong[0])}', " or ".join(role.states))
                 return None
             return np.array(plain if isinstance(plain, str) else words, dtype=str)
         values = in_unit("sweep", name, values, role.unit)
@@ -394,10 +395,5 @@ def _described(values: Any) -> str:
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:
-                return f"{_shown(value)} (value {index})"
-    return _shown(values)
-
-
-def _shown(values: Any) -> str:
-    text = repr(values)
-    return text if len(text) < 60 else text[:57] + "..."
+                return f"{shortened(value)} (value {index})"
+    return shortened(values)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic
 
-from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
+from bondgraph.errors import Place, Problem, Records, caller_place, raise_if_any, refusal
 from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
 from screws.errors import plural
@@ -352,7 +352,7 @@ class Tree:
     def __post_init__(self) -> None:
         argument: Any = self.links
         links = (argument,) if isinstance(argument, Link) or not isinstance(argument, Iterable) else tuple(argument)
-        object.__setattr__(self, "links", links)
+        object.__setattr__(self, "links", Records(links))
         self._refuse(findings(links, self.base, self.moves))
         self._refuse(contradictory_limits(self.coordinates, self.limits))
         object.__setattr__(self, "base", fixed_floats(self.base))

@@ -48,7 +48,7 @@ from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 FRICTION_STATES = ("off", "stick", "slip")
 
-_OFF, _SLIP = 0.0, 2.0
+_SLIP = 2.0
 _TINY = 1e-300
 # Excess that counts as rounding error, relative to the terms of the normal force.
 _ROUNDING = 1e-12

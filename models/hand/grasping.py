@@ -18,6 +18,7 @@ from screwbond.models.hand.scenarios import HandParameters
 
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.model.arguments import refused
+from screws.arrays import Count
 from screws.contact import closest_points
 from screws.poses import inverse, pose, pose_from_state
 from screws.rotations import rotation, tilde
@@ -96,7 +97,7 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def squeeze_forces(
-    points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: int = 16
+    points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: Count = 16
 ) -> np.ndarray | None:
     """Return internal forces (n, 3) inside all friction cones, with normal parts that sum to n, or None if there are none.
 

@@ -29,6 +29,7 @@ from screwbond.models.studies.tasks import Table, cost_summary, end_summary, wal
 from bondgraph import Compiled, compile_model
 from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.run.results.result import Result
+from screws.arrays import Count
 from screws.names import answer_old_names
 
 Arrays = dict[str, np.ndarray]
@@ -266,7 +267,7 @@ class Study:
             write_table(part, self.columns())
 
 
-def study(run: HandRun, samples: int = 301) -> Study:
+def study(run: HandRun, samples: Count = 301) -> Study:
     """Analyse the grasp of a run at up to `samples` of its samples."""
     arrays, parameters = run.trajectory, run.hand.parameters
     samples_index = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from screws.arrays import Count
 from screws.names import answer_old_names
 from screws.numeric_arguments import floats, real
 
@@ -178,7 +179,7 @@ class ViscoelasticImpact:
     def _compression(self, w: float) -> float:
         return float(np.sqrt(2.0 * self.m * self.k * max(float(_level(self.w0) - _level(w)), 0.0)) / self.c)
 
-    def history(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: Count = 400) -> ForceHistory:
         """Return the impact at about `samples` times, with the energy balance (20)."""
         angles = _angles(self.w0, samples)
         level = float(_level(self.w0))
@@ -351,7 +352,7 @@ class SpringImpact:
         """Impulse, N s."""
         return self.m * self.v0 * (1.0 + self.e)
 
-    def history(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: Count = 400) -> ForceHistory:
         """Return the impact, with the end of compression twice: before and after the energy drop."""
         half, unit = np.linspace(0.0, 0.5 * np.pi, max(samples // 2, 2)), np.sqrt(self.m / self.k)
         sine, cosine = np.sin(half), np.cos(half)
@@ -445,7 +446,7 @@ class MaxwellImpact:
         u = rate / self.k + f / self.c
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
-    def history(self, samples: int = 400) -> ForceHistory:
+    def history(self, samples: Count = 400) -> ForceHistory:
         """Return the impact, with the energy dissipated in the damper."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)

@@ -28,6 +28,7 @@ from bondgraph import Graph, signals, simulate
 from bondgraph.errors import ByName, refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
+from screws.arrays import Count
 from screws.joints import fixed, revolute
 from screws.names import answer_old_names
 from screws.rotations import quaternion
@@ -164,7 +165,7 @@ class ImpactRun:
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
 
 
-def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> ImpactRun:
+def simulate_impact(striker: Striker, law: ForceLaw, *, samples: Count = 400) -> ImpactRun:
     """Simulate an arm whose point hits a wall against the normal at the law's speed, without rotation of its link.
 
     Parameters

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from screwbond.models.studies.fields import check_record, declarations, number, vector
+from screwbond.models.studies.fields import check_record, number, vector
 from screwbond.models.studies.reading import read_file, read_text
 
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
@@ -110,9 +110,6 @@ class MazeParameters:
     def to_json(self) -> str:
         """Return a JSON string for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
-
-
-UNITS = {name: declared.unit for name, declared in declarations(MazeParameters).items()}
 
 
 def ring(i: int) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondgraph.errors import refusal
+from screws.arrays import Natural
 from screws.names import answer_old_names
 from screws.scalars import array, less, where
 
@@ -107,7 +108,7 @@ class Motion:
         """Return r''' at times t (...)."""
         return self.derivative(t, 3)
 
-    def derivative(self, t: ArrayLike, order: int) -> Array:
+    def derivative(self, t: ArrayLike, order: Natural) -> Array:
         """Return the derivative of r of any order at times t (...), with the shape (..., axes) or (...)."""
         times = np.asarray(t, dtype=float)
         piece = np.searchsorted(self.breaks, times, side="right")
@@ -115,14 +116,14 @@ class Motion:
         table = np.moveaxis(extended_coefficients(self), 1, 0)[:, piece]
         return np.asarray(horner(elapsed[..., None] if self.shape else elapsed, table, order))
 
-    def extremes(self, order: int = 0) -> tuple[Array, Array, Array, Array]:
+    def extremes(self, order: Natural = 0) -> tuple[Array, Array, Array, Array]:
         """Return (minimum, its time, maximum, its time) of a derivative between start and end, (axes,) or () each."""
         times, values = _extreme_candidates(self, order)
         low, high = values.argmin(axis=0, keepdims=True), values.argmax(axis=0, keepdims=True)
         entries = (np.take_along_axis(table, at, axis=0)[0] for at in (low, high) for table in (values, times))
         return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
-    def peak(self, order: int) -> Array:
+    def peak(self, order: Natural) -> Array:
         """Return the largest absolute value (axes,) or () of a derivative, including both one-sided values at a jump."""
         low, _, high, _ = self.extremes(order)
         return np.maximum(-low, high)

@@ -29,6 +29,7 @@ from screwbond.models.pictures.style import ARROW, RADIUS, SLENDER, force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
+from screws.arrays import Count
 from screws.names import answer_old_names
 
 MAX_HELIX_RADIUS = 0.15
@@ -236,7 +237,7 @@ class Scene:
                 intervals.append((start, end))
         return intervals
 
-    def mesh(self, index: int, n_u: int = 65, n_v: int = 97) -> Mesh:
+    def mesh(self, index: int, n_u: Count = 65, n_v: Count = 97) -> Mesh:
         """Return the mesh of a solid; a surface has n_u by n_v points, which must be one more than multiples of
         8 and of 12."""
         solid = self.solids[index]

@@ -128,7 +128,7 @@ def described(annotation: Any) -> str:
         return "another value"
     if issubclass(kind, Mapping):
         return "a dictionary"
-    if issubclass(kind, Callable):  # type: ignore[arg-type]
+    if kind in (abc.Callable, types.FunctionType):
         return "a function"
     if kind is tuple and Ellipsis not in parts and len(parts) > 1:
         return f"({', '.join(map(described, parts))})"

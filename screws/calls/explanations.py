@@ -1,13 +1,16 @@
 """Explanation of failed calls by an error that names the wrong argument.
 
-Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing; but each call of a
-function of `screws` from outside these packages compares the shapes of arrays, which takes a few microseconds.
+Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing, with two exceptions:
+flags and whole numbers are compared before each call, because Python would accept text and fractions; and each call of a function
+of `screws` with arrays from outside these packages compares their shapes, which takes a few microseconds.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
@@ -15,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from screws import arrays
 from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own, plural
 from screws.names import explain_access, explain_module, similar_names
@@ -27,6 +31,11 @@ _OTHER_WORDS |= dict.fromkeys(("omega", "w"), "angular_velocity") | dict.fromkey
 _OTHER_WORDS |= dict.fromkeys(("y0", "x0", "ic", "ics", "at"), "initial") | {"params": "parameters", "tstop": "t_end"}
 _OTHER_WORDS |= {"color": "visual", "colour": "visual", "geom": "shape", "geometry": "shape"}
 """Keyword in other programs -> keyword of the same meaning."""
+_SHAPED = re.compile(rf"\b({'|'.join(name for name, value in vars(arrays).items() if shapes_of(value))})\b")
+"""Annotation that states a shape."""
+_NO_SCALAR = (str, Mapping, type(None), FunctionType)
+_LEAST = {"bool": None, "int": -math.inf, "Natural": 0, "Count": 1}
+"""Annotations of flags and whole numbers -> None, or the least number."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -35,7 +44,7 @@ def check_calls(package: str) -> None:
 
     E317 : arguments that do not match the signature.
     E150 : values whose type differs from the annotation, if Python has raised an error; even without an error, a string for a
-        flag and, in `screws`, arrays of another shape.
+        flag, a fraction for a whole number and, in `screws`, arrays of another shape.
     """
     module = sys.modules[package]
     for name in getattr(module, "__all__", None) or _public_functions(module):
@@ -73,14 +82,20 @@ def _public_functions(module: Any) -> list[str]:
 
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
     geometric = function.__module__.partition(".")[0] == "screws"
-    flags = tuple(name for name, annotation in function.__annotations__.items() if annotation in ("bool", bool))
+    geometric = geometric and any(_SHAPED.search(str(annotation)) for annotation in function.__annotations__.values())
+    checked: tuple[tuple[str, int, float | None], ...] | None = None
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
-        for name in flags:  # text is True for Python, even "no"
-            if isinstance(keywords.get(name), str) and _is_called_by_user():
-                title = f"{function.__name__}(): `{name}` cannot be {keywords[name]!r}"
-                raise CallError("E150", title, f"{name}=True or {name}=False")
+        nonlocal checked
+        if checked is None:
+            checked = _flags_and_counts(function)
+        for name, order, least in checked:
+            value = keywords[name] if name in keywords else arguments[order] if order < len(arguments) else None
+            if (isinstance(value, str) if least is None else _is_no_count(value, least)) and _is_called_by_user():
+                least_text = f" from {least:g}" if least not in (None, -math.inf) else ""
+                cure = f"{name}=True or {name}=False" if least is None else f"{name}=<a whole number{least_text}>"
+                raise CallError("E150", f"{function.__name__}(): `{name}` cannot be {shown(value)}", cure)
         try:
             result = function(*arguments, **keywords)
         except Exception as error:
@@ -100,6 +115,23 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.explains_calls = True  # type: ignore[attr-defined]
     return call
+
+
+def _flags_and_counts(function: Callable[..., Any]) -> tuple[tuple[str, int, float | None], ...]:
+    """Return the arguments whose wrong values Python accepts, with their order and least value: any text is True, even "no"
+    (None), a fraction is cut to a whole number, and a negative count is an empty range."""
+    checked = []
+    for order, each in enumerate(inspect.signature(function).parameters.values()):
+        kind = str(each.annotation).removesuffix(" | None")
+        if kind in _LEAST:
+            checked.append((each.name, sys.maxsize if each.kind is each.KEYWORD_ONLY else order, _LEAST[kind]))
+    return tuple(checked)
+
+
+def _is_no_count(value: Any, least: float) -> bool:
+    if type(value) is int:
+        return value < least
+    return isinstance(value, float) and not (value == math.inf or (value >= least and value.is_integer()))
 
 
 def _is_called_by_user() -> bool:
@@ -127,7 +159,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     except TypeError:
         return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
     takes_numbers = function.__module__.startswith("screws.") or qualified.endswith(".__call__")
-    wrong, cures, lists, texts = [], [], [], []
+    wrong, cures, lists, texts, floats = [], [], [], [], []
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
@@ -143,13 +175,20 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
             cures.append(f"{key}=<{described(annotation)}>")
         elif shapes and type(value) is not np.ndarray and len(actual) > 1:
             lists.append((key, type(value).__name__))
-        elif annotation is Any and (isinstance(value, str) or value is None is not parameter.default) and takes_numbers:
+        elif annotation is Any and takes_numbers and isinstance(value, _NO_SCALAR) and value is not parameter.default:
             texts.append((key, value))
+        elif isinstance(value, float) and described(annotation) in ("a whole number", "a whole number or None"):
+            floats.append((key, value))
     if texts and not (wrong or lists):
         wrong, cures = [f"`{key}` cannot be {text!r}" for key, text in texts], [f"{key}=<a number>" for key, _ in texts]
     elif lists and not wrong:
         wrong = [f"`{key}` cannot be a {kind}" for key, kind in lists]
         cures = [f"{key}=np.array({key})" for key, _ in lists]
+    elif floats and not wrong:
+        wrong, cures = (
+            [f"`{key}` cannot be {number!r}" for key, number in floats],
+            [f"{key}={number:.0f}" for key, number in floats],
+        )
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
 
 

@@ -6,11 +6,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+import numpy as np
+
 from screws.errors import CallError, ScrewbondError
 from screws.names.missing import MissingAttribute, cure_for_missing, part_of
 
 T = TypeVar("T")
-_OPERATORS = "add radd sub rsub mul rmul truediv rtruediv pow rpow neg abs float lt le gt ge".split()  # noqa: SIM905
 
 
 class ReadOnlyError(ScrewbondError, dataclasses.FrozenInstanceError, TypeError):
@@ -26,24 +27,19 @@ class BracketError(ScrewbondError, TypeError):
 
 
 def explain_access(kind: type[T]) -> type[T]:
-    """Make a class answer a missing attribute, an assignment to a frozen record, and square brackets with E684; return it."""
-    if not hasattr(kind, "__getattr__"):
-        kind.__getattr__ = missing_attribute  # type: ignore[attr-defined]
-    if not hasattr(kind, "__getitem__"):
-        kind.__getitem__ = _read_entry  # type: ignore[index]
-        if not hasattr(kind, "__iter__"):
-            kind.__iter__ = None  # type: ignore[attr-defined]  # otherwise `for` would try the square brackets
+    """Make a class answer missing attributes, assignments to a frozen record, square brackets (E684) and arithmetic (E150);
+    return it."""
+    for name, answer in vars(_Refusals).items():
+        if callable(answer) and getattr(kind, name, None) is getattr(object, name, None):
+            setattr(kind, name, answer)
+    if hasattr(kind, "_cure_of_call"):
+        kind.__call__ = _call  # type: ignore
+    if vars(kind).get("__getitem__") is _read_entry and not hasattr(kind, "__iter__"):
+        kind.__iter__ = None  # type: ignore[attr-defined]  # otherwise `for` would try the square brackets
     if issubclass(kind, Mapping) and not hasattr(kind, "__setitem__"):
         kind.__setitem__ = _assign  # type: ignore[index]
     if "__setattr__" in vars(kind) and getattr(kind, "__dataclass_params__", None) is not None:
         kind.__setattr__ = _assign  # type: ignore[method-assign]
-    return kind
-
-
-def refuse_arithmetic(kind: type[T]) -> type[T]:
-    """Make a record with a value and a unit refuse arithmetic and comparisons (E150); return the class."""
-    for operator in _OPERATORS:
-        setattr(kind, f"__{operator}__", _calculate)
     return kind
 
 
@@ -68,13 +64,36 @@ def _assign(owner: Any, name: str, value: Any) -> None:
     raise ReadOnlyError(f"E684 an assignment to {name!r} cannot change this {title}; try: {cure}")
 
 
-def _calculate(owner: Any, *_: Any) -> Any:
-    title = type(owner).__name__
-    cure = f"arithmetic with its number, {title.lower()}.value: {title}(2.0 * value, {owner.unit!r})"
-    raise CallError("E150", f"a {title} has no arithmetic", cure)
-
-
 def _read_entry(owner: Any, key: Any) -> Any:
     title = type(owner).__name__
     where = f"try: .{key}" if isinstance(key, str) and hasattr(owner, key) else cure_for_missing(owner, key)
     raise BracketError(f"E684 {title} has no entries in square brackets, such as {key!r}; {where}")
+
+
+def _calculate(owner: Any, *_: Any) -> Any:
+    """Raise E150; a class may define `_cure_of_arithmetic`, else the cure names its numbers."""
+    title, fields = type(owner).__name__, getattr(owner, "__dataclass_fields__", ())
+    cure = getattr(type(owner), "_cure_of_arithmetic", "") or f"arithmetic with its values, such as {_values_of(owner)}"
+    if "value" in fields and "unit" in fields:
+        cure = f"arithmetic with its number, {title.lower()}.value: {title}(2.0 * value, {owner.unit!r})"
+    raise CallError("E150", f"{title} has no arithmetic and no order", cure)
+
+
+def _call(owner: Any, *_: Any, **keywords: Any) -> Any:
+    raise CallError("E150", f"{type(owner).__name__} is not a function", type(owner)._cure_of_call)
+
+
+def _values_of(owner: Any) -> str:
+    """Return the attributes of an object with numbers, else its first attributes, as expressions."""
+    fields = [each for each in getattr(owner, "__dataclass_fields__", ()) if not each.startswith("_")]
+    numbers = [each for each in fields if type(getattr(owner, each, None)) in (int, float, np.ndarray)]
+    names = numbers or fields or [each for each in dir(owner) if not each.startswith("_")]
+    return ", ".join(f".{name}" for name in names[:4])
+
+
+class _Refusals:
+    """Errors for what an object does not have."""
+
+    __getattr__, __getitem__ = missing_attribute, _read_entry
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = __truediv__ = _calculate
+    __rtruediv__ = __pow__ = __rpow__ = __neg__ = __abs__ = __float__ = __lt__ = __le__ = __gt__ = __ge__ = _calculate

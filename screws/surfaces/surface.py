@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from screws.arrays import Count
 from screws.errors import GeometryError
 from screws.names import answer_old_names
 from screws.scalars import Scalar, array, minimum
@@ -161,7 +162,7 @@ class Surface:
         u, v = frames.coordinates(frames.point(q, chart), 0.0)
         return array([frames.choose(chart, q[0], u), frames.choose(chart, q[1], v)])
 
-    def grid(self, n_u: int, n_v: int) -> np.ndarray:
+    def grid(self, n_u: Count, n_v: Count) -> np.ndarray:
         """Return points (n_u, n_v, 3) of the surface for pictures, m; unbounded coordinates are cut at `size`."""
         (u0, u1, _), (v0, v1, _) = (
             (a if np.isfinite(a) else -self.size, b if np.isfinite(b) else self.size, periodic)

@@ -211,7 +211,6 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both ends rebound at half the speed of the impact, for any order of the supports."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2

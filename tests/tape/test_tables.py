@@ -153,8 +153,8 @@ def test_nan_stays_nan(points):
         ([0.0, 0.0, 1.0], "0.0 follows 0.0 at index 1"),
         ([0.0, 1.0, np.nan], "nan follows 1.0 at index 2"),
         ([-np.inf, 0.0, 1.0], "0.0 follows -inf at index 1"),
-        ([0.0, 1.0], "values are 2 and 3"),
-        ([0.0], "values are 1 and 3"),
+        ([0.0, 1.0], "numbers are 2 and 3"),
+        ([0.0], "numbers are 1 and 3"),
     ],
 )
 def test_points_that_do_not_ascend_are_refused(points, message):

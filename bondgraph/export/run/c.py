@@ -134,7 +134,8 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         name = program.transitions[int(space.handler.table["requested_transition"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
-    if course.status != Status.STOP and not (space.handler is not None and _is_terminal(space.handler, course.status)):
+    terminal = space.handler is not None and space.handler.table["outcome"] == EventOutcome.TERMINAL
+    if course.status != Status.STOP and not (course.status == Status.EVENT_ENDS and terminal):
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
@@ -145,10 +146,6 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
 def _has_consulted_python(handler: EventHandler) -> bool:
     table, ended = handler.table, not handler.is_consistent
     return bool(table["consulted"]) or handler.consultations > ended
-
-
-def _is_terminal(handler: EventHandler, status: Status) -> bool:
-    return status == Status.EVENT_ENDS and handler.table["outcome"] == EventOutcome.TERMINAL
 
 
 def _text(status: Status) -> str:
@@ -186,7 +183,6 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
-    """Return the indices of the parameters on which the times of clocks or of time events depend."""
     program, settable = compiled.program, count(content.p)
     slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
     breaks = None if program.breaks is None else breaks_of(content.system)
@@ -196,7 +192,6 @@ def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
 
 
 def _inputs(routine: Routine, outputs: Any) -> set[int]:
-    """Return the indices in the block "p" of the inputs on which some outputs of a routine depend."""
     tape, read = routine.tape, set[int]()
     number = list(tape.blocks).index("p")
     for position in reachable(tape, [tape.scalar(routine.outputs[k]).index for k in outputs]):

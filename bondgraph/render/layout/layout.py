@@ -168,12 +168,8 @@ def _flat(sketch: Sketch) -> np.ndarray:
     if chain is not None:
         return chain
     flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
-    return improve(first_cells(sketch, 1.5 * rotate_upright(flat, bonds)), prices(sketch), nesting(sketch), _sweeps(count))
-
-
-def _sweeps(count: int) -> int:
-    """Return the number of sweeps; a picture of more than 150 nodes is illegible, and is not improved."""
-    return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
+    sweeps = 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0  # a larger picture is illegible anyway
+    return improve(first_cells(sketch, 1.5 * rotate_upright(flat, bonds)), prices(sketch), nesting(sketch), sweeps)
 
 
 def centres_from_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:

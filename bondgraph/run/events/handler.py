@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
-from bondgraph.run.bound import Bound, loop_arrays
+from bondgraph.run.bound import Bound, kernel_at, loop_arrays
 from bondgraph.run.complementarity.layout import BoxArrays
 from bondgraph.run.complementarity.table import box_table
 from bondgraph.run.events.accumulation import WINDOW
@@ -158,7 +157,7 @@ class EventHandler:
     def _refresh_kernels(self) -> None:
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
-            named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
+            named = {name: kernel_at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
             if all(kernel is None or kernel.is_made for kernel in named.values()):
                 for name, kernel in named.items():
                     arrays[name][i] = 0 if kernel is None else kernel.address
@@ -172,7 +171,7 @@ class EventHandler:
     def _compile_kernels(self) -> int:
         requested = int(self.table["requested_transition"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
-            kernel = _kernel_of(kernels, requested)
+            kernel = kernel_at(kernels, requested)
             assert kernel is None or kernel.address is not None
         self._refresh_kernels()
         return 0
@@ -226,8 +225,6 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), segment_start: float = 0.0
     ) -> RunPoint:
-        """Handle the events at the start, or at the end of a segment in which the guards `fired`, by calling `function` with the
-        table."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -241,7 +238,6 @@ class EventHandler:
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
-        """Begin a segment at t with these levels (2 k,) (`Integrator.restart`)."""
         self.table["segment_start"] = t
         self.table.arrays["start_levels"][:] = levels
 
@@ -253,7 +249,6 @@ class EventHandler:
         table["events_left"] = self.max_events - len(self._log)
 
     def after_call(self) -> int:
-        """Add the rows of machine code to the log; return the number of sample rows whose modes it has written."""
         self._log.take(self._rows[: int(self.table["logged"])])
         self._log.labels = self.labels
         return int(self.table["held_rows"])
@@ -264,8 +259,6 @@ class EventHandler:
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """Fill the rest of the `modes` (samples, modes) of a run with m, its modes since its last event; return the remaining
-        rows of its log (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
@@ -279,7 +272,6 @@ class EventHandler:
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:
-        """Return the transition and the label of the log row that explains the last outcome; without such a row, the start."""
         row = int(self.table["suspect"])
         if row < 0:
             return NO_TRANSITION, EventLabel("start", "")
@@ -324,7 +316,3 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
-
-
-def _kernel_of(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
-    return kernels[index] if index < len(kernels) else None

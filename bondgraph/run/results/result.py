@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import refusal, unknown_name
+from bondgraph.errors import Records, refusal, unknown_name
 from bondgraph.model.arguments import names_of
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
@@ -84,7 +84,6 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Time inside the integrator per evaluation of the rates, including all overhead, s."""
         return self.integration_time / max(self.rates, 1)
 
 
@@ -120,6 +119,9 @@ class Result:
 
     def _cure_of_assignment(self, name: str) -> str:
         return "a copy of the values: result[name].copy()"
+
+    _cure_of_arithmetic = 'arithmetic with quantities, such as result["mass.flow"] - other["mass.flow"]'
+    _cure_of_call = 'result["mass.flow"] at the times result.t; np.interp(t, result.t, result["mass.flow"]) between them'
 
     def __repr__(self) -> str:
         end = "in doubt" if self.warnings else "ok"
@@ -178,7 +180,7 @@ class Result:
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Every bond, with its ends and the names, units and dimension of its effort and flow."""
-        return tuple(self.program.bonds)
+        return Records(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
         """Return the effort, flow and power over time of a bond, such as "motor -> shaft". An unknown name raises a KeyError

@@ -14,6 +14,8 @@ from screwbond.models.delta.kinematics.robot_kinematics import SINGULARITY_TOLER
 from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun
 from screwbond.models.motion import Motion, cubic_spline, hold, sequence
 
+from screws.arrays import Count
+
 KD, KP = 160.0, 6400.0
 """Default gains of the tool's controller: a double pole at -80 1/s, and kp = kd^2 / 4."""
 
@@ -50,7 +52,7 @@ class Tracking:
         return float(np.max(np.abs(self.run[self.control.torque])))
 
 
-def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
+def check_path(robot: DeltaRobot, motion: Motion, *, points: Count = 501, branch: str = "out") -> None:
     """Refuse (E442) a motion that leaves the workspace or meets a singularity, at `points` times and its breaks."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))

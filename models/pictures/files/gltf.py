@@ -26,8 +26,8 @@ WIDTHS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4"}
 VERTICES, INDICES = 34962, 34963
 """Buffer-view targets for mesh data (glTF 5.11.5)."""
 
-TRIANGLES, LINES = 4, 1
-"""Primitive modes (glTF 5.24.4)."""
+LINES = 1
+"""Primitive mode (glTF 5.24.4)."""
 
 UNLIT = "KHR_materials_unlit"
 """Extension for a material whose colour is independent of lighting."""

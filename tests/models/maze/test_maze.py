@@ -129,7 +129,6 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_eigenvalues_of_lagranges_equations(i):
-    """The poles are eigenvalues of Lagrange's equations in the angles of maze and ball, with two compensators."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([

@@ -8,7 +8,6 @@ Source: Modelica Language Specification 3.6, section 2.3.1 (identifiers) and cha
 
 from __future__ import annotations
 
-import html
 import re
 from html.entities import codepoint2name
 
@@ -21,7 +20,6 @@ _KEYWORDS = (
     " redeclare replaceable return stream then true type when while within"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Keywords, which cannot be the unquoted name of a model."""
 
 _BARE = re.compile(r"[A-Za-z0-9_!#$%()*+,\-./:;<>=?@\[\]^{}|~ ]")
 _SYMBOLS = "m g s A K mol cd rad sr Hz N Pa W J V C F Ohm S Wb T H lm lx kat l L eV bar t"
@@ -44,17 +42,7 @@ def quoted(name: str, index: tuple[int, ...] = ()) -> str:
 
 
 def subscript(index: tuple[int, ...]) -> str:
-    """Return the subscript of an entry of an array, counted from 1; "" for a scalar."""
     return f"[{','.join(str(k + 1) for k in index)}]" if index else ""
-
-
-def user_name(identifier: str) -> str:
-    """Return the user's name for a quoted identifier as tools show it, with or without quotes.
-
-    >>> user_name("'&omega;&#39;s mass.p'")
-    "ω's mass.p"
-    """
-    return html.unescape(identifier.removeprefix("'").removesuffix("'"))
 
 
 def _reference(point: int) -> str:
