@@ -220,7 +220,6 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
 
 
 def spelled_settings(function: F) -> F:
-    """Return the function itself, with a signature and docstring that list the settings instead of `**settings`."""
     *named, variadic = inspect.signature(function).parameters.values()
     assert variadic.kind is variadic.VAR_KEYWORD
     more = [

@@ -54,7 +54,6 @@ def _takes_input(model: Model, statement: Statement) -> bool:
 
 
 def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
-    """Yield the names of sources and results of signal blocks, to which an input can be added."""
     statements = (each for each in system.statements if each.element in model.elements and _takes_input(model, each))
     results = {result for statement in statements for result in statement.outs}
     names = (*results, *(alias for alias, root in system.aliases.items() if root in results))

@@ -86,7 +86,6 @@ def styled() -> Iterator[None]:
 
 
 def widen_flat_range(axes: Any) -> None:
-    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding errors are not magnified."""
     low, high = axes.dataLim.intervaly
     size = max(abs(low), abs(high))
     if 0.0 < size < float("inf") and high - low < FLAT * size:

@@ -90,7 +90,6 @@ _PREFIXES = {
 
 
 def fraction(text: str) -> Fraction:
-    """Return the exact number of a string such as "0.3048/60" or "1e-6"."""
     over, _, under = text.partition("/")
     return Fraction(over) / Fraction(under or 1)
 
@@ -113,7 +112,6 @@ def _table() -> dict[str, Symbol]:
 
 
 SYMBOLS: Mapping[str, Symbol] = _table()
-"""Unit symbols by name."""
 
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 """Symbols that count cycles, which are not angles."""

@@ -213,7 +213,6 @@ def peak_rate(w0: float) -> float:
 
 
 def check_w0(w0: float) -> None:
-    """Refuse (E540) impacts with damping so weak or strong that squares of c v0 / k underflow or overflow."""
     least, most = W0_RANGE
     if not least <= w0 <= most:
         title = f"c v0 / k of an impact is {w0:.3g}"
@@ -457,7 +456,6 @@ class MaxwellImpact:
 
 
 ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
-"""Force law of the impact of a mass."""
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:

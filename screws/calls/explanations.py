@@ -135,7 +135,6 @@ def _is_no_count(value: Any, least: float) -> bool:
 
 
 def _is_called_by_user() -> bool:
-    """Return True in a wrapper that was called from outside this project."""
     return not is_own(sys._getframe(2).f_globals.get("__name__", ""))
 
 

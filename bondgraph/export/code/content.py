@@ -214,7 +214,10 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     routines, system, pattern = trace(compiled.system)
     steps = {word: listing(routine.reference) for word, routine in routines.items()}
     loops = [loop for loop in system.loops if loop.guesses]
-    modes = [(n.removesuffix(".mode"), (), "", f": {_options(states)}") for n, (states, _) in system.modes.items()]
+    modes = [
+        (n.removesuffix(".mode"), (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(states)))
+        for n, (states, _) in system.modes.items()
+    ]
     x = entries(_valued(system, [state.name for state in system.states]), BLOCKS)
     p = entries(_valued(system, list(system.parameters)), [*BLOCKS, *_named(x)])
     m = entries(modes, [*BLOCKS, *_named(x), *_named(p)])
@@ -277,10 +280,6 @@ def _valued(system: System, names: Sequence[str]) -> list[tuple[str, tuple[int, 
     values = [(name, system.values[name]) for name in names]
     remarks = [f"; also {', '.join(sorted(aliases[name])[:2])}" if name in aliases else "" for name in names]
     return [(name, value.shape or (), value.unit, remark) for (name, value), remark in zip(values, remarks, strict=True)]
-
-
-def _options(states: Sequence[str]) -> str:
-    return ", ".join(f"{k} {state}" for k, state in enumerate(states))
 
 
 def _named(entries: Iterable[Entry]) -> list[str]:
