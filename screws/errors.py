@@ -50,4 +50,4 @@ def plural(count: int, noun: str) -> str:
     >>> plural(1, "state"), plural(0, "input"), plural(2, "entry")
     ('1 state', '0 inputs', '2 entries')
     """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun[:-1]}ies" if noun.endswith("ry") else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{count} {noun}s"
