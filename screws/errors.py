@@ -36,7 +36,7 @@ class TableError(CodedError, ValueError):
 
 
 class CallError(CodedError, TypeError):
-    """Call with arguments that a function does not take: E317, E150."""
+    """Call with arguments that a function or an object does not take: E317, E150, E684."""
 
 
 def is_own(module: str) -> bool:

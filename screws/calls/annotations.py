@@ -40,8 +40,7 @@ def accepts(value: Any, annotation: Any) -> bool:
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation == ArrayLike:
-        is_record = is_own(type(value).__module__) and not hasattr(value, "__array__")
-        return not is_record and not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
+        return not _is_record(value) and not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
     if origin is typing.Annotated:
         return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -51,7 +50,9 @@ def accepts(value: Any, annotation: Any) -> bool:
     kind = origin or annotation
     if kind in (float, int, complex):
         fraction = kind is int and isinstance(value, float) and not value.is_integer()
-        return not isinstance(value, _NO_NUMBER) and _ndim(value) == 0 and not fraction
+        if fraction or isinstance(value, _NO_NUMBER) or _is_record(value) or _ndim(value) != 0:
+            return False
+        return kind is complex or hasattr(value, "__float__") or hasattr(value, "__scalar_function__")
     if kind is np.ndarray:
         return not isinstance(value, (str, Mapping)) and _ndim(value) > 0
     if kind not in _LISTS:
@@ -67,6 +68,11 @@ def accepts(value: Any, annotation: Any) -> bool:
     return len(value) == len(entries or value) and all(
         accepts(*each) for each in zip(value[:_MAX_ENTRIES], entries, strict=False)
     )
+
+
+def _is_record(value: Any) -> bool:
+    """Return True for an object of this project that is neither a scalar nor an array."""
+    return is_own(type(value).__module__) and not (hasattr(value, "__array__") or hasattr(value, "__scalar_function__"))
 
 
 def _ndim(value: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,32 @@ WRONG = {
     ),
     "a sum of graphs": Wrong(lambda: cart() + cart(), ("E150", "graph.add(other)"), lambda: cart().add(Graph("other"))),
     "a difference of runs": Wrong(lambda: run() - run(), ("E150", 'result["mass.flow"]'), lambda: run()["mass.flow"]),
+    "half a result": Wrong(lambda: run() // 2, ("E150", 'result["mass.flow"]'), lambda: run()["mass.flow"] // 2),
+    "a union of graphs": Wrong(lambda: cart() | cart(), ("E150", "graph.add(other)"), lambda: cart().add(Graph("other"))),
+    "a new part in brackets": Wrong(
+        lambda: operator.setitem(cart(), "mass", I("mass", mass=2.0)),
+        ("E684", 'graph.replace("mass", part)'),
+        lambda: cart().replace("mass", I("mass", mass=2.0)),
+    ),
+    "a part less": Wrong(
+        lambda: operator.delitem(cart(), "mass"), ("E684", 'graph.remove("mass")'), lambda: cart().remove("mass")
+    ),
+    "a result without times": Wrong(lambda: delattr(run(), "t"), ("E684", "copy"), lambda: run().t.copy()),
+    "a part of a frozen model": Wrong(
+        lambda: operator.setitem(cart().freeze().elements, "mass", I("mass", mass=2.0)),
+        ("E684", "graph.replace"),
+        lambda: cart().replace("mass", I("mass", mass=2.0)).freeze(),
+    ),
+    "poles near text": Wrong(
+        lambda: model().linearise("gain.y").poles(1, near=[1.0, 2.0]),
+        ("E150", "near"),
+        lambda: model().linearise("gain.y").poles(1, near=1.0j),
+    ),
+    "zeros within nothing": Wrong(
+        lambda: model().linearise("gain.y", "spring.q").zeros(-1.0),
+        ("E150", "tolerance"),
+        lambda: model().linearise("gain.y", "spring.q").zeros(1e-12),
+    ),
     "elements in order": Wrong(lambda: sorted([R("a", 1.0), R("b", 1.0)]), ("E150", "graph.connect"), cart),
     "a result at a time": Wrong(lambda: run()(0.5), ("E150", "np.interp"), lambda: np.interp(0.5, run().t, run()["mass.flow"])),
     "rates without their name": Wrong(
@@ -161,3 +188,8 @@ def test_a_report_without_unknowns_announces_none() -> None:
     graph = Graph("held")
     graph.series(Sf("drive", 1.0), R("r", damping=1.0))
     assert "0 unknowns, of which springs, resistors and inertia determine 0\n" in stepper(graph).report()
+
+
+def test_records_with_arrays_can_be_compared() -> None:
+    assert Parameter(np.zeros(2), "m") == Parameter(np.zeros(2), "m") != Parameter(np.ones(2), "m")
+    assert run() == run() and run() != simulate(0.5)
