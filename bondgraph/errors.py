@@ -188,6 +188,10 @@ class OpenSamplerWarning(UserWarning):
     open."""
 
 
+class KinkWarning(UserWarning):
+    """Warning that a model was linearised at a kink or a jump of a formula, where its derivatives differ from side to side."""
+
+
 class CacheWarning(UserWarning):
     """Warning that the cache of compiled code is unused, since other users can write there, or that its size limit is invalid."""
 

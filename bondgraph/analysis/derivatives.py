@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
+from bondgraph.analysis.added_inputs import (
+    START,
+    has_time_derivatives,
+    signals_with_inputs,
+    sources_and_signals,
+    with_added_inputs,
+    with_zeros,
+)
+from bondgraph.analysis.kinks import Changes, Variables, other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -18,7 +27,7 @@ from bondgraph.compile.points import Point, consistent, point_of
 from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outputs
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.errors import OpenSamplerWarning, caller_depth, refusal
+from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -52,6 +61,9 @@ class Derivatives:
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
+    other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
+    """As `kinks.other_side`, for the routine of the kernel."""
+    ramps: Ramps | None = field(default=None, repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; raise E262 if an algebraic loop has no
@@ -80,6 +92,8 @@ class Derivatives:
             title = "there is no linear system at this point"
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         matrix, n = self.matrix(nonzeros), len(self.states)
+        if self.ramps is not None:
+            self.ramps.check(point, float(abs(matrix).max()) if matrix.nnz else 0.0)
         blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
         if n < SPARSE:
             blocks = tuple(block.toarray() for block in blocks)  # type: ignore[assignment]
@@ -87,11 +101,77 @@ class Derivatives:
             self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
         )
 
+    def warn_of_kinks(self, point: Point) -> None:
+        """Warn (`KinkWarning`) if a formula has a kink or a jump at a point."""
+        point, n, k = consistent(self.compiled, point), len(self.states), len(self.outputs)
+        blocks = [np.array([point.t]), point.x, with_zeros(self.kernel, point.p), point.m]
+        results = [*(f"{name}'" for name in self.states), *self.outputs]
+        causes = (*self.states, *self.inputs)
+        variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
+        side = self.other_side(blocks, variables)
+        if side is None:
+            return
+        number, (here, beyond) = min(side.items())
+        if number < n + k:
+            what, quantity = "jumps", results[number]
+        else:
+            row, column = results[self.rows[number - n - k]], causes[self.columns[number - n - k]]
+            what, quantity = "has a kink", f"d({row})/d({column})"
+        sides = f"{quantity} is {here + 0.0:.6g} on one side, {beyond + 0.0:.6g} on the other"  # + 0.0 shows -0 as 0
+        title = f'"{self.compiled.model.name}": a formula {what} at this point (t = {point.t:.6g} s): {sides}'
+        text = f"{title}. The linear system holds on the first side; try another point"
+        warnings.warn(text, KinkWarning, stacklevel=caller_depth())
+
+
+NEGLIGIBLE = 1e-9
+"""Effect of the rate of an input, relative to the largest entry of the matrices, below which it is rounding error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ramps:
+    """Derivatives of a model whose inputs are ramps that start at the point: the effects of the rates of the inputs."""
+
+    derivatives: Derivatives
+    start: int
+    """Index of the start of the ramps in the parameter vector."""
+
+    def check(self, point: Point, size: float) -> None:
+        """Raise E592 if rates or outputs depend on the rate of an input, for which a linear system has no matrix; `size` is the
+        largest entry of the matrices."""
+        ramps = self.derivatives
+        p, n, count = with_zeros(ramps.kernel, point.p), len(ramps.states), len(ramps.states) + len(ramps.outputs)
+        p[self.start] = point.t
+        slopes = ramps.matrix(ramps.kernel(point.t, point.x, p, point.m)[count:])[:, n:].toarray()
+        rows, columns = np.nonzero(np.abs(slopes) > NEGLIGIBLE * size)
+        if len(rows):
+            dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][rows[0]]
+            name = ramps.inputs[columns[0]]
+            title = f'{dependent} depends on the time derivative of the input "{name}", for which a linear system has no matrix'
+            cures = (
+                f'the derivative as the input, and "{name}" from an integrator',
+                "an R or a lowpass between the input and the part that it drives",
+            )
+            raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
+
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for arguments and errors."""
     compiled = compiled_form(model, "differentiate")
-    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
+    return replace(derivatives_of(compiled, inputs, outputs), ramps=ramps_of(compiled, inputs, outputs))
+
+
+def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Ramps | None:
+    """Return the derivatives with respect to ramps of sources and signals among the inputs; None if they cannot matter."""
+    signals = sources_and_signals(compiled.model, compiled.system, inputs)
+    if not signals or not has_time_derivatives(compiled.system):
+        return None
+    system, _, _ = with_added_inputs(compiled.model, compiled.system, signals, ramps=True)
+    return Ramps(derivatives_of(compiled, signals, outputs, ramps=True), system.parameter_places[START].start)
+
+
+def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False) -> Derivatives:
+    """Return the derivatives with respect to inputs, or to the slopes of `ramps` that are added to signals."""
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs, ramps)
     traced = values_on_tape(system)
     labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
@@ -99,19 +179,20 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
     rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
-    derivatives = with_slopes(traced, "derivatives", [*rates, *output_scalars], variables)
-    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, *derivatives)
+    rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
+    places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
+    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine))
 
 
-def with_slopes(
+def slopes_of(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
-) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a kernel of
+) -> tuple[np.ndarray, np.ndarray, Routine]:
+    """Return the rows and columns of the nonzero derivatives of scalars with respect to variables, and a routine of
     (t, x, p, m) that returns the scalars, then these derivatives."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
-    kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
-    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), kernel
+    routine = Routine(name, context.tape, blocks, (*scalars, *slopes.values))
+    return np.array(slopes.rows, dtype=int), np.array(slopes.columns, dtype=int), routine
 
 
 def rates_of(traced: Traced, state: State) -> list[Any]:
@@ -151,7 +232,8 @@ def linearise(
     `Linear.minimal` removes it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (seven numbers of unit
     "1, m"), so that the pole of the norm is near -2 1/s and not zero at rest. States that only ticks and resets change are
     constant like parameters, and not states of the linear system: an `OpenSamplerWarning` reports the clocks, and
-    `linearise_sampled` includes their states.
+    `linearise_sampled` includes their states. A `KinkWarning` reports a formula with a kink or a jump at the point, such as a
+    limiter at its limit.
 
     Parameters
     ----------
@@ -165,9 +247,16 @@ def linearise(
     modes : state of each automaton, by name.
 
     Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
-    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found; and the
-    errors of `point_of`.
+    unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found, E592 if
+    the time derivative of an input matters; and the errors of `point_of`.
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
-    return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))
+    return linear_system(compiled, inputs, outputs, point_of(compiled, t, initial, parameters, modes))
+
+
+def linear_system(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], point: Point) -> Linear:
+    derivatives = differentiate(compiled, inputs, outputs)
+    linear = derivatives(point)
+    derivatives.warn_of_kinks(point)
+    return linear

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.derivatives import rates_of, with_slopes
+from bondgraph.analysis.derivatives import ramps_of, rates_of, slopes_of
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of, whole_parameters
 from bondgraph.compile.state_names import own_states, pick_inputs, pick_outputs
+from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import UnreliableRunWarning, caller_depth, refusal
 from bondgraph.run.simulate import simulate
 from bondgraph.run_arguments import Initial
@@ -83,6 +84,9 @@ def linearise_sampled(
             title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" changes at every tick: no two ticks are alike'
             raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
     values, slopes = _differentiated(traced, output_scalars, variables)(before)
+    ramps = ramps_of(compiled, inputs, outputs)
+    if ramps is not None:
+        ramps.check(before, float(np.max(np.abs(slopes), initial=0.0)))
     rates = [zero for state in states for zero in _rates(traced, state)]
     motion, end = _motion(compiled, _differentiated(traced, rates, variables), before, period, n, count)
     # The tick at the end of the run belongs to the next period.
@@ -142,7 +146,8 @@ def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
 
 
 def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[Any]) -> _Differentiated:
-    rows, columns, kernel = with_slopes(traced, "sampled", scalars, variables)
+    rows, columns, routine = slopes_of(traced, "sampled", scalars, variables)
+    kernel = numpy_kernel(routine)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:
         everything = kernel(point.t, point.x, with_zeros(kernel, point.p), point.m)

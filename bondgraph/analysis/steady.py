@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.analysis.damped_newton import NewtonResult, least_change, newton_in_own_units
-from bondgraph.analysis.derivatives import SPARSE, Derivatives, differentiate, warn_of_samplers
+from bondgraph.analysis.derivatives import SPARSE, Derivatives, derivatives_of, linear_system, warn_of_samplers
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -80,7 +80,7 @@ class OperatingPoint:
     def linearise(self, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linear:
         """Return the linear system at this point; see `bondgraph.analysis.linearise`."""
         warn_of_samplers(self.compiled)
-        return differentiate(self.compiled, inputs, outputs)(self.point)
+        return linear_system(self.compiled, inputs, outputs, self.point)
 
     def _repr_html_(self) -> str:
         rows = [*zip(self.states, self.x, strict=True), *((f"{name} (found)", v) for name, v in self.parameters.items())]
@@ -130,7 +130,7 @@ def operating_point(
     """
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
-    derivatives = differentiate(compiled, names_of(free, "free"), tuple(goals))
+    derivatives = derivatives_of(compiled, names_of(free, "free"), tuple(goals))
     start = point_of(compiled, t, initial, parameters, modes)
     target_values = _target_values(derivatives, goals)
     n = len(derivatives.states)
@@ -315,7 +315,7 @@ def sensitivities(
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)
-    derivatives = differentiate(compiled, parameters, outputs)
+    derivatives = derivatives_of(compiled, parameters, outputs)
     for name, place in zip(derivatives.inputs, derivatives.input_places, strict=True):
         if place >= len(point.p):
             near = similar_names(name.rpartition(".")[0] or name, compiled.parameters, most=1)

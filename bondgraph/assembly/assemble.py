@@ -380,4 +380,3 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.Junction: junction,
     laws.SignalBlock: _block,
 }
-"""Writer of the statements of each kind of law; a user-defined law is one more entry."""

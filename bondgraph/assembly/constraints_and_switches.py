@@ -25,8 +25,7 @@ NOT_IN_POSITION = (*STABILISERS, "restitution")
 
 
 def constraint(draft: Assembly, path: str, element: Element) -> None:
-    """Write the statements of a constraint after index reduction: the unknown effort makes the stabilised second derivative of
-    the position zero."""
+    """Write the statements of a constraint after index reduction."""
     law = element.law_as(IdealConstraint)
     read = (*(f"{path}.{name}" for name in element.parameters if name not in NOT_IN_POSITION), *element.signals)
     if law.coordinates:

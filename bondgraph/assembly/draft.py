@@ -27,7 +27,6 @@ class Assembly:
     """Pairs of names for the same value."""
     values: dict[str, Value] = field(default_factory=dict)
     variables: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Names of effort and flow of each bond."""
     states: list[State] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
     energies: list[tuple[str, str]] = field(default_factory=list)

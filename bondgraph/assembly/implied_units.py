@@ -40,7 +40,6 @@ class UnitEquation:
 
 
 def units_of(system: System) -> dict[str, str]:
-    """Return the unit of every value: its declared unit, else its implied unit, else ""."""
     equations = UnitEquations(system)
     choices = {(unknown.residual,) for unknown in system.implicit if unknown.held}  # between values of different units
     for statement in sorted(system.statements, key=lambda each: each.outs):  # so that the order of parts changes no unit
@@ -99,7 +98,6 @@ class UnitEquations:
             self.add_product(ratio, (a, 1), (b, -1))
 
     def add_statement(self, statement: Statement) -> None:
-        """Add the equations of a statement; none if its formula accepts only numbers."""
         if statement.op is TIME_DERIVATIVE:
             self.add_ratio(statement.outs[0], statement.args[0], PER_SECOND)
             return

@@ -186,7 +186,6 @@ class Patterns:
 
 
 def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
-    """Return the pattern of an element, from the statements of a copy whose names are placeholders."""
     bonds = model.bonds_at(path)
     marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
     path_mark, bond_marks, signal_marks = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])

@@ -29,8 +29,7 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Initial guess given by the element, if any; the search for the value starts from it and so finds the nearest of several
-    solutions."""
+    """Initial guess given by the element, if any, from which the search for the value starts."""
 
 
 @short_repr
@@ -90,7 +89,7 @@ class LoweredTransition:
     """True if constraints become active, switches change or bodies collide at this event, so that states jump by impulses."""
 
     impact: tuple[str, ...] = ()
-    """Constraints whose flow this event reverses."""
+    """Constraints whose flow this event reverses or stops."""
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
@@ -104,7 +103,6 @@ class LoweredTransition:
 
     @property
     def added_by_tracing(self) -> bool:
-        """True for a transition that is not part of the model but was added by tracing to end the run."""
         return self.contradicting is not None or bool(self.paradox)
 
     @property
@@ -187,7 +185,6 @@ class ConstraintMatrixLayout:
     """The element of each scalar flow that a constraint makes zero."""
     owners: tuple[str, ...]
     pattern: tuple[tuple[int, int], ...]
-    """Structurally nonzero entries, as (row, column)."""
     repeating: tuple[int, ...] = ()
     """Indices of the rows that belong to dependent sets, each of which has redundant rows."""
 
@@ -250,7 +247,6 @@ class System:
 
     @cached_property
     def places(self) -> Mapping[str, range]:
-        """Indices in x of each state."""
         return _indices({state.name: state.initial for state in self.states})
 
     def in_statement_units(self, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -261,7 +257,6 @@ class System:
 
     @cached_property
     def parameter_places(self) -> Mapping[str, range]:
-        """Indices in p of each parameter."""
         return _indices(self.parameters)
 
     @cached_property
@@ -285,7 +280,6 @@ class System:
         return frozenset(name for loop in self.loops for name in loop.guesses)
 
     def resolve(self, name: str) -> str:
-        """Return the name under which a value is computed."""
         return self.aliases.get(name, name)
 
 
@@ -333,8 +327,6 @@ def evaluate_statements(
 
 
 def evaluate_value(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
-    """Evaluate one value in floats from the `inputs` (states, parameters, modes), executing only the statements on which it
-    depends."""
     producers = system.producers
     env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first mapping
 

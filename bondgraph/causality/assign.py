@@ -93,7 +93,6 @@ def _matrix_problem(model: Model, clash: Clash, path: str, culprits: Sequence[st
 
 
 def describe_dead_end(model: Model, strokes: Strokes, clash: Clash) -> Problem:
-    """Return the problem E203 of a graph for which the search finds no strokes."""
     where = _name(model, clash.node.path) if clash.node else f'bond "{model.bonds[clash.bond].name}"'
     near = dict.fromkeys(path for group in clash.groups for path in _side(strokes, group) if path in model.elements)
     details = ("the search found no strokes that satisfy all junctions and two-ports here", _bonds(model, clash))
@@ -218,7 +217,8 @@ def setters(
 
 
 def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> list[Problem]:
-    """Report the switched junctions whose common variable another bond could set as well (E154)."""
+    """Report the switched junctions whose common variable another bond could set as well, unless both bonds lead to linear
+    resistors (E154)."""
     problems = []
     for path, (strong, *others) in setters.items():
         for i in others:
@@ -399,8 +399,6 @@ def _with_reversed_stroke(
 
 
 def _complete(model: Model, strokes: Strokes, preferences: list[tuple[int, bool, str]]) -> _Completed:
-    """Decide all open strokes; return the causes of unmet preferences, the free choices, and the elements whose preference is
-    unmet."""
     forced_by, chosen = _search(model, strokes, preferences)
     denied = {by for i, into, by in preferences if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()

@@ -27,7 +27,6 @@ Row = dict[int, int]
 
 
 def has_ring(strokes: Strokes) -> bool:
-    """Return True if bonds between junctions and two-ports form a ring."""
     parent: dict[str, str] = {path: path for path in strokes.nodes}
 
     def find(path: str) -> str:

@@ -147,7 +147,6 @@ class Strokes:
         return Clash(node, i, "two", (old.bonds, side), new)
 
     def undo(self, mark: int) -> None:
-        """Undo all strokes that were set after the trail had length `mark`."""
         while len(self.trail) > mark:
             i = self.trail.pop()
             self.into_head[i] = self.causes[i] = None

@@ -56,7 +56,6 @@ def converted_start(model: Model, system: System, root: str) -> ConvertedStart |
 
 
 def converted_states(model: Model, system: System, changes: Iterable[str]) -> dict[str, str]:
-    """Return the state that follows from each effort or flow among the names of start values."""
     starts = {
         name: converted_start(model, system, system.resolve(name)) for name in changes if f"{name}.mode" not in system.modes
     }
@@ -202,7 +201,8 @@ def changed_start(
     calls are not called again.
 
     Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for an invalid value or a value set by two names,
-    E171 for two start functions that disagree, E214 for friction with a mode that contradicts its motion.
+    E129 for results of a start function in the wrong number, E171 for two start functions that disagree, E214 for friction with
+    a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -357,7 +357,6 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
 
 
 def mapping_of(model: str, argument: str, changes: Any, example: str) -> Mapping[str, Any]:
-    """Return a user's changes by name, or raise E321 if they are not a dictionary."""
     if changes is None:
         return {}
     if isinstance(changes, Mapping):

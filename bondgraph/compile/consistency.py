@@ -157,7 +157,6 @@ Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that remain unchanged, or a mapping from such names to new values."""
 
 MOTIONS = 3
-"""Number of random motions that test redundant constraints."""
 
 MAX_LISTED = 8
 
@@ -184,7 +183,7 @@ class HeldConstraints:
 
 
 def held_in(model: Model, system: System, program: Program, m: np.ndarray) -> HeldConstraints | None:
-    """Return the constraints that are active in the modes m and whose flow an impulse brings to zero; None if there are none."""
+    """Return the constraints that are active in the modes m and whose flow an impulse brings to zero, if there are any."""
     held, closing = _holding_constraints(model, system, m), program.closing
     if not held or closing is None or program.closures is None or program.energies is None:
         return None
@@ -222,7 +221,6 @@ def contradicting_closures(
 
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """Return a function from the name of a quantity to its `Values`."""
     outputs = program.outputs
     assert outputs is not None
 
@@ -234,7 +232,6 @@ def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Calla
 
 
 def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x: np.ndarray) -> list[Problem]:
-    """Report start velocities that violate the constraints (E455)."""
     error = misfit(motion, x)
     if error.fits:
         return []

@@ -129,15 +129,12 @@ def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
 
 
 def native_texts(routines: Mapping[str, Code]) -> list[str]:
-    """Return the LLVM IR of the kernels from `kernels_of` that a run calls."""
     return [routines_text(module) for module in _modules_of_runs(routines)]
 
 
 def batch_texts_of(
     routines: Mapping[str, Code] | RoutineSchedules, differentiate: Callable[[], tuple[Any, Pattern]], backend: str
 ) -> Callable[[Sequence[Slot], bool], list[str]] | None:
-    """Return a function that writes the LLVM IR of the kernels that many runs call; None for schedules and without machine
-    code."""
     if not isinstance(routines, Mapping) or not _is_compiled(backend):
         return None
     return functools.partial(_batch_texts, routines, differentiate)
@@ -165,7 +162,6 @@ def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
 def outputs_of(
     routines: Mapping[str, Code] | RoutineSchedules, backend: str, slots: Sequence[Slot]
 ) -> tuple[Kernel, tuple[int, ...]]:
-    """Return a kernel for the outputs in these slots only, and the start of each slot in its results."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import select_in_loops
 
@@ -226,7 +222,6 @@ def _is_compiled(backend: str) -> bool:
 def jacobian_of(
     differentiate: Callable[[], tuple[Routine | Schedule | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
-    """Return the kernel of the Jacobian, None without nonzeros, and its sparsity pattern."""
     code, pattern = differentiate()
     if isinstance(code, Routine):
         return (kernels_of({"jacobian": code}, backend)["jacobian"] if code.outputs else None), pattern

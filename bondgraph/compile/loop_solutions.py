@@ -114,7 +114,6 @@ def _attracting(evaluate: Evaluate, low: np.ndarray, high: np.ndarray) -> np.nda
 
 
 def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
-    """Return the roots (count, k) of k residuals; `first` (k,) is the start that the model gives."""
     everywhere, roots = np.concatenate([first[None], _starts(len(first))]), np.zeros((0, len(first)))
     starts = everywhere
     while len(roots) < MAX_SOLUTIONS:
@@ -142,8 +141,6 @@ def _starts(count: int) -> np.ndarray:
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
-    """Return starting points (rows, count): a root with each unknown multiplied by a factor of magnitude 0.1 to 10 and random
-    sign."""
     rng = np.random.default_rng(len(root))
     shape = STARTS // 4, len(root)
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
@@ -210,7 +207,6 @@ def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.nd
 
 
 def distinct(roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without any that equal an earlier root to within `EQUAL`."""
     kept: list[np.ndarray] = []
     for root in roots:
         if not any(
@@ -247,7 +243,8 @@ def _merged(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
 
 
 def solutions_of(loops: Sequence[NewtonLoop], t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[np.ndarray]:
-    """Return the state x (n,) with each combination of solutions of nonlinear loops that is found from many starts."""
+    """Return the state x (n,) with each combination of solutions of nonlinear loops that is found from many starts, at most
+    `MAX_SOLUTIONS`."""
     states = [x]
     for loop in loops:
         states = [solved for state in states for solved in _solved(loop, t, state, p, m)][:MAX_SOLUTIONS]
@@ -277,7 +274,6 @@ def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> d
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
-    """Report guesses that name no value of the model or are not finite numbers of its shape (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")

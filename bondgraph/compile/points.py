@@ -80,5 +80,4 @@ def evaluate_at(compiled: Compiled, point: Point) -> dict[str, Any]:
 
 
 def whole_parameters(compiled: Compiled, point: Point) -> np.ndarray:
-    """Return the parameter vector of the kernels: the user's and the derived parameters."""
     return np.concatenate([point.p, compiled.prepare(point.p)])

@@ -199,7 +199,6 @@ def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 
 
 def _reads_delays(system: System, value: str) -> bool:
-    """Return True if a value may depend directly on a delayed signal."""
     delayed = {state for clock in system.clocks if clock.delay for state, _ in clock.updates}
     delayed |= {unknown.value for unknown in system.unknowns}  # an unknown may depend on anything
     pending, seen = [value], set[str]()

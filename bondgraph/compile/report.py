@@ -46,7 +46,6 @@ def report(model: Model, causality: Causality, system: System) -> str:
 
 
 def report_cell(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as HTML for a notebook, every section that is not empty folded under its title."""
     parts = sections(model, causality, system).items()
     none = ", ".join(title for title, entries in parts if not entries)
     shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in parts if entries]

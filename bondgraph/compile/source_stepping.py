@@ -24,7 +24,6 @@ FIRST_STEP, MIN_STEP = 0.1, 1e-5
 """First and smallest increment of the fraction by which the sources are scaled."""
 
 GROWTH, SHRINKAGE = 2.0, 0.25
-"""Factors by which the increment changes after a success and after a failure."""
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,6 @@ def violated_constraints(
 
 
 def _has_position(law: object) -> TypeGuard[IdealConstraint]:
-    """Return True for a constraint with a user-defined position, without a drift correction, that becomes active abruptly."""
     return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
 
 
@@ -234,7 +233,6 @@ class Sliding:
 
 
 def frictions_of(model: Model) -> dict[str, Element]:
-    """Return the dry friction elements by path: ideal constraints with an automaton of their own."""
     elements = {path: model.elements[path] for path in model.automata if path in model.elements}
     return {path: e for path, e in elements.items() if isinstance(e.law, IdealConstraint) and e.automaton is not None}
 
@@ -265,7 +263,6 @@ def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mappi
 
 
 def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarray:
-    """Evaluate a value at points that differ by rounding errors in all inputs except modes."""
     sizes = {key: 0 if key in system.modes else int(np.size(value)) for key, value in inputs.items()}
     changes, at = perturbations(sum(sizes.values())), dict(zip(sizes, np.cumsum([0, *sizes.values()]), strict=False))
     points = [

@@ -112,7 +112,6 @@ _COMPONENTS = ', or a component of it such as "force.value[2]"'
 
 
 def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: str = "") -> Problem:
-    """Return the problem of a name that is not among `names`, with similar names; `also` adds an alternative to the cure."""
     near = similar_names(name, names := list(names))
     listed = near or sorted(names)[:8]
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"

@@ -155,7 +155,6 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Return a short reason why nothing can be cached, or "" if the cache works."""
     folder = directory()
     if folder is None:
         return "SCREWBOND_CACHE disables it" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"

@@ -43,7 +43,6 @@ class LatestBuild(Generic[Built]):
         self._latest: tuple[object, Built] | None = None
 
     def made(self, key: object, make: Callable[[], Built]) -> Built:
-        """Return the latest object if it has this key; otherwise build one, and keep it unless the key is None."""
         latest = self._latest
         if key is None or latest is None or latest[0] != key:
             latest = key, make()

@@ -55,7 +55,6 @@ def fused(program: Listing) -> Listing:
 
 
 def needed(program: Listing, outputs: Sequence[int]) -> Listing:
-    """Return the part of a program that computes these `outputs`, renumbered."""
     steps, kept = program.steps, set(outputs)
     for position in range(len(steps) - 1, -1, -1):
         if position in kept and steps[position][0] > op.INPUT:

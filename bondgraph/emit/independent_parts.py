@@ -13,7 +13,6 @@ _MOVES = {"gather": ("from", "%at.k", "to", "%k"), "scatter": ("from", "%k", "to
 
 
 def gather_scatter_text() -> str:
-    """Return the LLVM IR of `islands.gather` and `islands.scatter`, which copy numbers from or to the indices of a table."""
     return "\n".join(_copy_loop_text(name, *of) for name, of in _MOVES.items())
 
 
@@ -32,8 +31,6 @@ def _copy_loop_text(name: str, source: str, source_place: str, goal: str, goal_p
 def independent_parts_text(
     name: str, forms: Sequence[Form], blocks: int, single_limit: int, part: int, outs: Mapping[str, int]
 ) -> str:
-    """Return the LLVM IR of the function `name` of a program that consists of these independent parts; it takes `blocks` blocks
-    and the arrays of results."""
     texts, lines = list[str](), list[str]()
     widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
     most = max((sum(form.results) for form in forms), default=0)

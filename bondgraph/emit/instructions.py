@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 
 class Name(NamedTuple):
-    """An argument of a procedure, or the result of an instruction."""
-
     kind: str
     name: str
 
@@ -93,8 +91,6 @@ class Jump(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """A conditional branch: to one label if a condition holds, else to another."""
-
     condition: Term
     yes: str
     no: str
@@ -190,7 +186,6 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in
 
 
 def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:
-    """Return the instructions without dead code, and the number of uses of each name."""
     uses: Counter[str] = Counter()
     kept: list[Instruction] = []
     for instruction in reversed(instructions):

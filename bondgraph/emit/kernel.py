@@ -73,7 +73,6 @@ class Kernel:
 
     @property
     def is_machine_code(self) -> bool:
-        """True if the kernel is compiled, or will be at its first use."""
         return self.address is not None
 
     def check(self) -> None:
@@ -162,7 +161,6 @@ class Kernel:
         return arrays, counts.pop() if counts else 1
 
     def _check_out(self, arrays: list[np.ndarray], out: np.ndarray, shape: tuple[int, ...]) -> list[int]:
-        """Check the shape and type of `out`, and return the addresses of the blocks."""
         if out.__class__ is not np.ndarray or out.dtype != _FLOAT or out.shape != shape:
             raise self._misfit(f"`out` is {_kind(out)}, not an array {shape} of floats")
         if not (out.flags.c_contiguous and out.flags.writeable):
@@ -209,7 +207,6 @@ def machine_kernel(
 
 LANES = (2, 4, 8, 16)
 MANY = 64
-"""Minimum number of runs for which SIMD kernels are compiled."""
 AT_SAMPLE = "at_sample"
 """Name of the SIMD kernel for values checked after a run: rates, powers, energies, entries of the constraint matrix."""
 

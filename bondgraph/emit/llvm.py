@@ -41,9 +41,7 @@ __all__ += ["have_llvm", "routines_text"]
 
 
 SINGLE_LIMIT = 2000
-"""Maximum number of steps of a routine that is compiled as one function."""
 PART_STEPS = 500
-"""Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
 """Minimum number of steps of a routine that shares a longer routine's code, and largest relative excess of the longer one."""
 ENDING = 0.9
@@ -231,10 +229,10 @@ def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, R
 def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = LEVEL) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
-    Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many`, which loops over samples. Code
-    of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions depend on what else is
-    computed, and a result must be bitwise equal if it is computed alone. The routines must include the `shared` routine of
-    each `SpecialisedRoutine`.
+    Every routine becomes `void name(const double *block0, ..., double *out)` and, except for a `SpecialisedRoutine`, `name.many`,
+    which loops over samples. Code of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions
+    depend on what else is computed, and a result must be bitwise equal if it is computed alone. The routines must include the
+    `shared` routine of each `SpecialisedRoutine`.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -291,7 +289,6 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
 
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
-    """Compile procedures; `others` is the LLVM IR of other functions that the procedures call by name."""
     return compile_ir(module_text(procedures, others))
 
 

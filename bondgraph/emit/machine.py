@@ -31,7 +31,6 @@ class CompileError(ProblemError):
 
 @functools.cache
 def have_llvm() -> bool:
-    """Return True if machine code can be compiled: `llvmlite` is installed and has the JIT linker."""
     try:
         import llvmlite.binding
     except ImportError:
@@ -107,7 +106,6 @@ _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4
 
 @functools.cache
 def cross_target(triple: str) -> Any:
-    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown", or None if LLVM was built without it."""
     llvm = binding()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -123,13 +121,10 @@ def supplied_processor() -> str:
 
 
 def supplied_name(name: str) -> str:
-    """Return the key of supplied code, made of `name` (the key of its writer and the sources), system and processor."""
     return cache.key(name, binding().get_default_triple(), *_processor(supplied_processor()))
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return a writer's code that came with the package, and the names of its functions; return None without such code for this
-    processor, or if another processor is chosen."""
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):
@@ -232,7 +227,6 @@ def _linker() -> Any:
 
 @functools.cache
 def known_symbols() -> dict[str, int]:
-    """Return the addresses of the C library's functions that generated code may call without `symbols`."""
     libraries = [ctypes.CDLL(name) for name in (("ucrtbase", "msvcrt") if sys.platform == "win32" else (None,))]
     addresses: dict[str, int] = {}
     for library, name in itertools.product(libraries, _LIBRARY):

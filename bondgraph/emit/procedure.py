@@ -41,7 +41,6 @@ class Procedure:
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
         self.ended = False
-        """True after the end of a block, until the next label."""
 
     def __getitem__(self, argument: str) -> Name:
         return Name(self.arguments[argument].split()[0], argument)
@@ -55,10 +54,6 @@ class Procedure:
         self.ended = True
 
     def step(self, primitive: str, *operands: Term) -> Term:
-        """Append a primitive of the table and return its result.
-
-        Raises a TypeError for operands of the wrong kinds.
-        """
         row, kinds = PRIMITIVES[primitive], tuple([operand.kind for operand in operands])
         if kinds != row.takes:
             raise TypeError(f'"{primitive}" takes {", ".join(row.takes)}, not {", ".join(kinds)}')
@@ -84,7 +79,6 @@ class Procedure:
         self.step(f"store {variable.holds}", variable, value)
 
     def call(self, function: str | Term, operands: Sequence[Term], result: str = "void") -> Term:
-        """Call a procedure by its name, or a function by its address."""
         name = None if result == "void" else Name(result, f"v{next(self._numbers)}")
         self._record(Called(function, tuple(operands), result, name))
         return name or NOTHING
@@ -101,7 +95,6 @@ class Procedure:
         self._end(Jump(label))
 
     def fork(self, condition: Term, yes: str, no: str) -> None:
-        """End the block and jump to one of two labels."""
         self._end(Fork(condition, yes, no))
 
     def return_value(self, value: Term | None = None) -> None:
@@ -126,7 +119,6 @@ def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
 
 
 def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Procedure]:
-    """Return the procedures with the names `roots` and all that they call by name, in the original order."""
     by_name = {procedure.name: procedure for procedure in procedures}
     waiting, kept = list(roots), set[str]()
     while waiting:

@@ -119,7 +119,6 @@ def search_text(leaf: Node) -> str:
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
-    """Return the LLVM IR that the lookups of these programs need, with each table of constants once."""
     steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
     leaves = [(step[0], listed[step[2]]) for listed, step in steps]
     texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]
@@ -128,7 +127,6 @@ def definitions(programs: Iterable[Listing]) -> list[str]:
 
 
 def is_constant(leaf: Node) -> bool:
-    """Return True for a table of two constants or more."""
     return leaf[0] == op.TABLE and leaf_length(leaf) > 1
 
 

@@ -46,8 +46,6 @@ def wide_declarations(lanes: int) -> str:
 
 @dataclass
 class Part:
-    """Steps `first` to `last` of a program under translation to one function."""
-
     program: Listing
     slots: dict[int, int]
     stores: dict[int, list[tuple[str, int]]]
@@ -61,7 +59,6 @@ class Part:
     lanes: int = 1
 
     def write(self, *lines: str) -> None:
-        """Append lines, written for scalars, widened to all lanes."""
         self.lines += lines if self.lanes == 1 else [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
@@ -226,7 +223,6 @@ def function_text(
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
-    """Surround calls with a workspace of `size` doubles, which is on the stack or, if large, on the heap."""
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
     return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]

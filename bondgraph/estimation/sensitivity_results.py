@@ -21,6 +21,7 @@ from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.errors import Problem, RunError, UnreliableRunWarning, caller_depth, refusal, unknown_name
 from bondgraph.estimation.free_parameters import FreeParameters, free_parameters_of, start_slopes
 from bondgraph.estimation.jumps.impulse_derivatives import PrecedingSegment, RunKernels, SensitivityState
+from bondgraph.estimation.jumps.rate_jumps import RateJumps
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
 from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
@@ -60,6 +61,7 @@ class _SensitivityIntegration:
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
         self.kernels = RunKernels(variational, self.bound, self.p, rtol, self.sizes)
         self.event_jumps, self.clock_jumps = EventJumps(self.kernels), ClockJumps(self.kernels, self.ticks)
+        self.rate_jumps = RateJumps(self.kernels)
         self.rows = np.empty((len(result.since), variational.n * (1 + variational.k)))
         self.written = 0
         self.doubts: dict[str, None] = {}
@@ -69,8 +71,8 @@ class _SensitivityIntegration:
 
         Return S (samples, n, k), and reasons not to trust it.
 
-        Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 if S
-        cannot be integrated.
+        Raises `RunError` E373 for a guard that only touches zero or a motion that stays where rates jump, E374 for a collision
+        without a derivative, E375 if S cannot be integrated.
         """
         bound, ticks, event_jumps, clock_jumps = self.bound, self.ticks, self.event_jumps, self.clock_jumps
         at = SensitivityState(0.0, bound.consistent(0.0, x, m)[0], S, m.copy())
@@ -100,11 +102,12 @@ class _SensitivityIntegration:
                     before.tick_guards = clock_jumps.tick(at)
                 if group is not None and event <= at.t + SAME_TIME * abs(at.t):
                     self._compare(at, group[0], before)
+                    self.rate_jumps.until(at, group[0].x_before)
                     event_jumps.events(at, group, before)
                     group = next(groups, None)
         n = self.variational.n
         S = self.rows[: self.written, n:].reshape(self.written, self.variational.k, n).transpose(0, 2, 1)
-        return S, (*self.doubts, *clock_jumps.doubts)
+        return S, (*self.doubts, *clock_jumps.doubts, *self.rate_jumps.doubts)
 
     def _groups(self) -> Iterator[Sequence[Event]]:
         for _, group in groupby(self.result.events, key=lambda event: event.since):
@@ -158,7 +161,7 @@ class _SensitivityIntegration:
     def _advance(self, integrator: Integrator, at: SensitivityState, stop: float) -> None:
         n, none = self.variational.n, np.zeros(0)
         y = np.concatenate([at.x, at.S.T.ravel()])
-        integrator.restart(at.t, y, none, at.m, none)
+        integrator.restart(at.t, y, none, at.m, self.rate_jumps.levels())
         since = self.result.since
         until = int(np.searchsorted(since, stop, side="right"))
         while True:
@@ -170,6 +173,10 @@ class _SensitivityIntegration:
                 raise RunError(Problem("E375", title, (segment.reason,), cures=cures))
             if segment.status == Status.STOP:
                 break
+            if segment.status == Status.EVENT:
+                at.t, at.x, at.S = segment.t, segment.x[:n], segment.x[n:].reshape(-1, n).T.copy()
+                self.rate_jumps.cross(at, segment.fired, stop)
+                integrator.restart(at.t, np.concatenate([at.x, at.S.T.ravel()]), none, at.m, self.rate_jumps.levels())
         at.t, at.x, at.S = stop, segment.x[:n], segment.x[n:].reshape(-1, n).T.copy()
         if self.weights.unresolved(self.rtol, self.numbers):
             self.doubts["S is known only to within the rounding error of its rates, which exceeds the tolerance"] = None
@@ -268,7 +275,7 @@ def run_sensitivities(
     **settings: Unpack[RunSettings],
 ) -> RunSensitivities:
     """Run a model, and differentiate the run with respect to parameters and start values: forward sensitivities S' = f_x S + f_p
-    from the tape of the model's formulas, with jump conditions at ticks, discontinuities in time and events.
+    from the tape of the model's formulas, with jump conditions at ticks, events, and jumps of the rates in time or at a state.
 
     Parameters
     ----------
@@ -277,8 +284,8 @@ def run_sensitivities(
     t_end, parameters, initial, settings : as for `simulate`.
 
     Raises `ModelError` E335 for delays, E693 for FMUs, E370 for invalid names, E371 for a start without a derivative, E372 for
-    too large a model; `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375
-    if S cannot be integrated; and the errors of `simulate`.
+    too large a model; `RunError` E373 for a guard that only touches zero or a motion that stays where rates jump, E374 for a
+    collision without a derivative, E375 if S cannot be integrated; and the errors of `simulate`.
     """
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, free_parameters_of(compiled, names))

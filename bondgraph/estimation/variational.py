@@ -31,10 +31,10 @@ from bondgraph.run.accuracy.fields import Callbacks
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.events.impacts.participants import unit_impulses_from
-from bondgraph.run.program import Program
+from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.table import FieldTable
-from bondgraph.tape.differentiate import derivatives_along, jacobian
+from bondgraph.tape.differentiate import derivatives_along, jacobian, jump_surfaces
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.scalar import TapeScalar
@@ -98,8 +98,11 @@ class Variational:
     @functools.cached_property
     def explicit(self) -> tuple[Program, Kernel]:
         """Program of x' and S' with n (1 + k) states, without events, and the kernel that prepares its parameters."""
-        rates = self._kernel("rates", self._scalars["rates"], self._directions, self.k, (SLOPES,))
-        return Program(f"{self.compiled.program.name}, varied", rates.kernel, self._nominal), rates.prepare
+        rates = self._scalars["rates"]
+        kernels = self._compiled({"rates": [*rates, *self._along(rates, self._directions(), self.k)], **self._guards}, (SLOPES,))
+        title = f"{self.compiled.program.name}, varied"
+        program = Program(title, kernels["rates"], self._nominal, guards=kernels.get("guards"), transitions=self._crossings)
+        return program, kernels["prepare"]
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
@@ -116,12 +119,28 @@ class Variational:
         columns = np.concatenate([*(model_columns + c * n for c in copies), bent])
         values = [*slopes.values] * len(copies) + [*bends.values]
         order = np.lexsort((rows, columns))
-        groups = {"rates": [*rates, *along], "jacobian": [values[entry] for entry in order]}
+        groups = {"rates": [*rates, *along], "jacobian": [values[entry] for entry in order], **self._guards}
         kernels = self._compiled(groups, (SLOPES,))
         starts = np.searchsorted(columns[order], np.arange(n * len(copies) + 1))
         sparse = kernels.get("jacobian"), (starts.astype(np.int32), rows[order].astype(np.int32))
         title = f"{self.compiled.program.name}, varied"
-        return Program(title, kernels["rates"], self._nominal, differentiate=lambda: sparse), kernels["prepare"]
+        named = {"guards": kernels.get("guards"), "transitions": self._crossings, "differentiate": lambda: sparse}
+        return Program(title, kernels["rates"], self._nominal, **named), kernels["prepare"]
+
+    @functools.cached_property
+    def _surfaces(self) -> tuple[TapeScalar, ...]:
+        """Values that cross zero where the rates may jump between events."""
+        rates = self._scalars["rates"]
+        moving = [x for x, rate in zip(self._inputs["x"], rates, strict=True) if self._tape.scalar(rate).value != 0.0]
+        return jump_surfaces(self._tape, rates, moving)
+
+    @property
+    def _guards(self) -> dict[str, list[Any]]:
+        return {"guards": [side for value in self._surfaces for side in (value, -value)]} if self._surfaces else {}
+
+    @property
+    def _crossings(self) -> tuple[RunTransition, ...]:
+        return tuple(RunTransition(f"jump {i}", 0, 0.0, 0.0, "jump of the rates") for i in range(2 * len(self._surfaces)))
 
     @property
     def _nominal(self) -> np.ndarray:
@@ -174,6 +193,15 @@ class Variational:
         motion."""
         guard = self._scalars["guards"][index : index + 1]
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
+
+    def surfaces(self, index: int | None = None) -> PreparedKernel | None:
+        """Return the kernel (x, S, dt, f) -> values that cross zero where the rates or, with an index, the guard of a transition
+        may jump, then their derivatives along the directions (k,) and the motion; None if they do not jump."""
+        values = self._surfaces
+        if index is not None:
+            values = jump_surfaces(self._tape, self._scalars["guards"][index : index + 1], self._inputs["x"])
+        name = f"surfaces_{'rates' if index is None else index}"
+        return self._kernel(name, values, self._instant_directions, self.k + 1, _INSTANT) if values else None
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
         """Return the kernel (x, S, dt, f) -> x after a transition, then its derivatives by columns. With `plain`, omit the

@@ -42,7 +42,7 @@ class Reason:
     source: str = ""
     """Source of the equation in the literature; "" if there is none."""
     now: str = ""
-    """Value with its unit at the chosen time of a run; "" without a run, and for parameters, modes and matrices."""
+    """Value with its unit at the chosen time of a run; "" if there is none."""
 
 
 @short_repr
@@ -130,7 +130,6 @@ def _need_run_of(compiled: Compiled, result: Result) -> None:
 
 
 def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
-    """Return the causes, with the values at a time (s) of saved states and outputs, except matrices."""
     check_instant(result, at)
     layout = result.program.layout
     changing = {

@@ -20,10 +20,6 @@ from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    """Return the lines `left &= right` that determine the unknown of each dependent storage, constraint or switch, by element.
-
-    The cubic term of the stabilisation is omitted if its coefficient is zero.
-    """
     producer = {out: s for s in system.statements for out in s.outs}
     lines_of: dict[str, list[str]] = {}
     for unknown in system.unknowns:
@@ -80,15 +76,11 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
 
 
 MAX_LATEX_OPERATIONS = 40
-"""Maximum number of operations of a formula without its own LaTeX that is written out."""
 
 
 def statement_lines(system: System, statement: Statement) -> list[str]:
-    """Return lines `left &= right` of one statement.
-
-    The LaTeX of an operation with several results has one line for each; any further line is a remark. A sought value is
-    written as the equation that it satisfies.
-    """
+    """Return lines `left &= right` of one statement; further lines of its LaTeX are remarks. A sought value is written as the
+    equation that it satisfies."""
     if statement.op is SOUGHT:
         one, other = (value_latex(system, arg) for arg in statement.args[1:])
         return [rf"{one} &= {other} \\"]
@@ -126,7 +118,6 @@ def fill_arguments(formula: str, arguments: Sequence[str]) -> str:
 
 
 def condition_latex(system: System, statement: Statement) -> str:
-    """Return LaTeX of a guard or reset; a short formula without its own LaTeX is written out by running it on symbols."""
     return right_side(system, statement) if statement.op.latex else _run_on_symbols(system, statement)
 
 

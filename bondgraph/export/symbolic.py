@@ -45,13 +45,11 @@ def sympy_statements(model: Compilable) -> list[Any]:
 
 
 def inputs_of(compiled: Compiled) -> list[str]:
-    """Return the names of the parameters of sources, which are the inputs of a model."""
     sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
     return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def symbol_of(system: System, name: str) -> Any:
-    """Return a symbol with the user's name for a scalar value, or an object array of indexed symbols for an array."""
     shape = system.values[name].shape or ()
     if not shape:
         return sympy.Symbol(name, real=True)

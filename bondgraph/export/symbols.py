@@ -23,8 +23,6 @@ _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 
 
 def value_latex(system: System, name: str) -> str:
-    """Return LaTeX of a value: its symbol, with the owner's path as a subscript if other values have the same symbol, or else a
-    letter from its name with this subscript."""
     name = name.removesuffix(":computed")  # the value that a torn statement of an algebraic loop computes
     value = system.values.get(name)
     if name == "time":
@@ -56,8 +54,6 @@ def greek_or_letter(local: str) -> tuple[str, str]:
 
 
 def dotted(letter: str, order: int = 1) -> str:
-    """Return LaTeX of a first or second time derivative, with dots over the letter but not over its subscript, or d/dt before
-    LaTeX that does not begin with a letter."""
     dots, slope = (r"\dot", r"\tfrac{d}{dt}") if order == 1 else (r"\ddot", r"\tfrac{d^2}{dt^2}")
     return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 

@@ -41,5 +41,4 @@ def balance_values(system: System) -> set[str]:
 
 
 def tick_updates(system: System) -> dict[str, tuple[str, Clock]]:
-    """Return the value after a tick and the clock of each state that changes only at ticks."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -144,7 +144,8 @@ def _is_users_code(file: str) -> bool:
 
 
 def is_users(function: Callable[..., Any]) -> bool:
-    """Return True if a function, or a function in its closure, is neither from this project's packages nor from NumPy."""
+    """Return True if a function, or a function in its closure, is neither from this project's packages nor from NumPy or
+    `math`."""
     pending, seen = [function], set[int]()
     while pending:
         each = pending.pop()

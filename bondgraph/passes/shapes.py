@@ -170,7 +170,6 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
 
 
 def _own_shapes(element: Element) -> Iterator[tuple[int, ...]]:
-    """Yield the shapes of an element's parameters and start values, which give its bond a dimension."""
     yield from (np.shape(each.value) for each in element.parameters.values())
     yield from (np.shape(each.initial) for each in element.law.states().values())
 

@@ -103,7 +103,6 @@ def _cut(
 def _too_dependent(
     order: Sequence[int], before: Mapping[int, set[int]], cut: Collection[int], size: Mapping[int, int]
 ) -> set[int]:
-    """Return further nodes to cut, so that no result of a large loop depends on more than `MAX_UNKNOWNS` cut nodes."""
     if len(cut) <= 2 * MAX_UNKNOWNS:
         return set()
     extra: set[int] = set()

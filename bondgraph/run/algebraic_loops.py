@@ -78,9 +78,8 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
     """Solve loop k, whose unknowns begin at index `first`, in place; return True if x is a solution.
 
     A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: a smaller
-    decrease would allow steps back and forth between both sides of a root (Armijo 1966). The iteration ends at a residual of
-    zero, at a step within rounding error, or when no damped step suffices. Residuals and unknowns are measured in their natural
-    sizes if `natural`.
+    decrease would allow steps back and forth between both sides of a root (Armijo 1966). Residuals and unknowns are measured in
+    their natural sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after
     out, further, step, start = s.newton, s.newton[s.loop_counts[k] :], s.newton_step, s.newton_start
@@ -113,7 +112,6 @@ def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natur
 
 
 def solve_loop(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
-    """Solve loop k; return True if x is a solution. Every attempt starts from the same values."""
     indices, count, initial = s.loop_places[first:], s.loop_counts[k], s.newton_initial
     for i in range(count):
         initial[i] = x[indices[i]]
@@ -127,8 +125,6 @@ def solve_loop(s: LoopTable, t: float, x: Reals, k: int, first: int) -> bool:
 
 
 def consistent(s: LoopTable, t: float, x: Reals) -> bool:
-    """Solve all loops at (t, x) in the modes m_after, in place; return True if that succeeds, and otherwise record the first
-    `unsolved` loop."""
     first = 0
     for k in range(s.loops):
         if not solve_loop(s, t, x, k, first):

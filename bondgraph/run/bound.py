@@ -81,7 +81,6 @@ class Bound:
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return all output variables in the order of the layout's block "out"."""
         return self._values(self.program.outputs, t, x, m)
 
     def guards(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -89,11 +88,9 @@ class Bound:
         return self._values(self.program.guards, t, x, m)
 
     def powers(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the power of each of `power_names`."""
         return self._values(self.program.powers, t, x, m)
 
     def energies(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy of each storage."""
         return self._values(self.program.energies, t, x, m)
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -128,11 +125,9 @@ class Bound:
 
     @cached_property
     def tick_kernels(self) -> tuple[Kernel | None, ...]:
-        """Kernel of each clock; kernels of libraries have their own instances in this run."""
         return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
-        """Solve nonlinear algebraic loops; return x with their unknowns, and the loop that failed or None."""
         x, loops = x.copy(), self._loops
         loops.m_after = m
         with np.errstate(all="ignore"):
@@ -169,7 +164,6 @@ class Bound:
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        """Indices of the states that are not unknowns of algebraic loops."""
         guesses = {state for loop in self.program.loops for state in loop.states}
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
 
@@ -183,8 +177,6 @@ def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
 
 
 def _in_place(kernel: Kernel) -> Callable[..., None]:
-    """Return a kernel as a function of its blocks and an output array, which may be longer than its outputs."""
-
     def evaluate(*blocks: Any) -> None:
         *inputs, out = blocks
         kernel(*inputs, out=out[: kernel.n_out])

@@ -73,7 +73,6 @@ class ClockSchedule:
 
     @property
     def count(self) -> int:
-        """Number of ticks so far, not counting breaks."""
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:

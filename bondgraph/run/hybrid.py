@@ -56,6 +56,7 @@ from bondgraph.run.steppers.choose import build, event_function, event_handler, 
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment, Selection, too_many_steps
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation.chattering import sliding_mode
+from bondgraph.run.validation.fastest_mode import fastest_mode
 from bondgraph.run.validation.lost_solution import LostSolution, find_lost_solution
 from bondgraph.run_arguments import DEFAULTS
 from screws.errors import plural
@@ -150,8 +151,6 @@ class Hybrid:
             begun = segment = None
 
     def _handle_event(self, choice: Selection, fired: tuple[int, ...], segment_start: float) -> np.ndarray:
-        """Handle the event at the end of the segment that began at `segment_start`, or the events at the start of the run; return
-        the levels (2 k,) of the guards."""
         handler, levels = self._handler, np.zeros(0)
         if handler is not None:
             function = _in_cpython if self._reference else event_function(choice.entry)
@@ -166,7 +165,6 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of instants at which Python solved collisions, or an event ended the run."""
         return 0 if self._handler is None else self._handler.consultations
 
     def _record_states(self, count: int) -> None:
@@ -205,8 +203,7 @@ class Hybrid:
                 why = cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.state_sizes)
                 self._fail(*why, SERIES_CURES if choice.entry.needs_series and why[0] == "not finite" else ())
             elif segment.status == Status.PAUSE and (too_many := self._too_many(integrator.effort().steps)):
-                suspect = fastest_rate(self.bound, self.t, self.x, self.m, self.weights.state_sizes)
-                self._fail("too many steps", too_many, suspect, self._larger_limit(integrator.effort().steps))
+                self._fail("too many steps", too_many, *self._cause_of_small_steps(choice.entry, integrator.effort().steps))
             elif segment.status == Status.PAUSE and (pace := integrator.slow_pace()) > 0.0:
                 self._fail_if_chattering(pace)
             elif segment.status == Status.EVENT_ENDS and self._handler is not None:
@@ -230,7 +227,6 @@ class Hybrid:
         return samples.free_rows
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that has taken too many steps, or will take too many, or ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {plural(max_steps, 'step')} of integration"
@@ -239,13 +235,18 @@ class Hybrid:
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
         return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"
 
-    def _larger_limit(self, steps: int) -> tuple[str, ...]:
-        """Return the cure for a run that the default limit of steps would let finish; () for any other run."""
-        needed = 2.0 * steps * self.settings.span / self.t if self.t > 0.0 else np.inf
-        return (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
+    def _cause_of_small_steps(self, method: MethodEntry, steps: int) -> tuple[str, tuple[str, ...]]:
+        """Return the suspects of a run that takes too many steps, and what to try."""
+        pace = self.t / steps
+        needed = 2.0 * self.settings.span / pace if pace > 0.0 else np.inf
+        point = self.t, self.x, self.m, self.weights.state_sizes
+        mode = fastest_mode(self.bound, *point, pace, self.bound.true_states)
+        if mode is not None:
+            return ", ".join(mode.states), mode.cures(method.stiff, needed)
+        more = (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
+        return fastest_rate(self.bound, *point), more
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value, unless it has ended by then."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:

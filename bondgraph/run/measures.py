@@ -138,7 +138,6 @@ class MeasureKind:
 
 
 def matches_event(event: str, edge: RunTransition) -> bool:
-    """Return True if a transition is an event of this kind or of this switch; without a name, True for all events."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
 
@@ -149,8 +148,8 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
-    """Integrate by the trapezoidal rule, summed in order of time; a sample at the time of an event has the value on one side
-    of that event, and events after the last sample are ignored."""
+    """Integrate by the trapezoidal rule, summed in order of time; the values on both sides of an event replace a sample at its
+    time, and events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):

@@ -58,7 +58,7 @@ class PythonCallback:
 
 
 def check_each(checks: Iterable[Callable[[], None]]) -> None:
-    """Run all checks, then raise the first exception, so that no exception is left for a later run."""
+    """Run all checks, then raise the exception of the first that failed, so that no exception is left for a later run."""
     with ExitStack() as stack:
         for check in checks:
             stack.callback(check)

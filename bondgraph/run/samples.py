@@ -38,7 +38,6 @@ class SampleRows:
 
     @property
     def pending(self) -> int:
-        """Number of filled rows that have not been handed over."""
         return self.written - self._flushed
 
     @property
@@ -50,8 +49,6 @@ class SampleRows:
         return self.modes[self.pending :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
-        """Mark `count` rows as filled, and set their modes to m, except in the first `held` rows, whose modes are already
-        written."""
         self.modes[self.pending + held : self.pending + count] = m
         self.written += count
 
@@ -62,15 +59,12 @@ class SampleRows:
 
     @property
     def x(self) -> np.ndarray:
-        """States, (`pending`, states)."""
         return np.ascontiguousarray(self.rows[: self.pending, : self.states])
 
     @property
     def q(self) -> np.ndarray:
-        """Integrated powers, (`pending`, quadratures)."""
         return np.ascontiguousarray(self.rows[: self.pending, self.states :])
 
     @property
     def m(self) -> np.ndarray:
-        """Modes, (`pending`, modes)."""
         return self.modes[: self.pending]

@@ -70,7 +70,6 @@ class FieldTable:
         return _View(self, types_of(self.kind))
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
-        """Return a function that reads these integers together, for fields that are read after every run."""
         integers, indices = self._integers, np.array([self._fields[name][0] for name in names])
         return lambda: integers[indices].tolist()  # type: ignore[no-any-return]
 

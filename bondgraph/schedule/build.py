@@ -27,7 +27,6 @@ from screws.scalars import equal, where
 
 
 def numpy_kernel(schedule: Schedule) -> Kernel:
-    """Return a kernel that evaluates loops with NumPy, all instances of a parallel loop at once."""
     names = [name for name, _ in schedule.blocks]
 
     def evaluate(blocks: list[np.ndarray], out: np.ndarray) -> None:
@@ -226,8 +225,7 @@ def select_in_loops(routines: RoutineSchedules, indices: Sequence[int], machine_
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Return a kernel of a large routine that a run calls a few times; without optimisation, machine code runs half as fast, but
-    compiles in a fortieth of the time."""
+    """Return a kernel of a large routine that a run calls only a few times; machine code is therefore not optimised."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

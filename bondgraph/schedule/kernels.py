@@ -227,15 +227,12 @@ MAX_STEPS = 3000
 """Maximum number of steps for straight-line code, which up to this length is slightly faster than loops and compiles quickly."""
 
 MAX_MERGED_STEPS = 60_000
-"""Maximum number of steps of straight-line code with both logarithms and exponentials, as for species and reactions: on one tape
-they become products (`tape.nodes`), at a sixth of the cost of loops."""
+"""Maximum number of steps of straight-line code with both logarithms and exponentials, as for species and reactions: on one
+tape they become products (`tape.nodes`)."""
 
 
 def is_large(system: System) -> bool:
-    """Return True if loops over shared kernels are better than straight-line code, without tracing all statements.
-
-    One statement of each kind is traced and its steps are counted.
-    """
+    """Return True if loops over shared kernels are better than straight-line code, without tracing all statements."""
     if system.loops or system.unknowns or any(s.op is TIME_DERIVATIVE for s in system.statements):
         return False  # implicit equations are solved on the tape
     values = system.values

@@ -68,8 +68,6 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane, of which the smallest goes first; an entry of the queue with another priority is
-        outdated."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]
@@ -166,7 +164,6 @@ def schedule(
     locations: Mapping[int, tuple[str, int]],
     order: Sequence[Batch] | None = None,
 ) -> Schedule:
-    """Order the calls of a plan, unless `order` is given, and place every value; `locations` holds the locations of inputs."""
     base, address = _input_locations(plan.calls, locations)
     base.update(dict.fromkeys(plan.results, "out"))
     address.update(plan.results)
@@ -212,7 +209,6 @@ class Tables:
         return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=np.int32)
 
     def access(self, block: str, positions: np.ndarray) -> Access:
-        """Return the access to an argument at these positions: a stride if they are regular, else a table."""
         first = int(positions[0])
         if len(positions) == 1:
             return Access(block, first, 0)

@@ -216,7 +216,6 @@ class KernelCache:
         return result
 
     def prepare(self, kind: Kind | None, ins: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the results of a call that depends only on parameters and is made only once."""
         if kind is None:
             return ()
         call = self.prepared.get((kind, ins))

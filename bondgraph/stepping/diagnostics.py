@@ -177,7 +177,6 @@ def unbalanced_motion(steps: Steps, workspace: StepWorkspace) -> np.ndarray | No
 
 
 def _levers(rows: np.ndarray) -> np.ndarray:
-    """Return the largest velocity of a contact for each unit velocity (n,), or 1 for a velocity that moves no contact."""
     size = np.max(np.abs(rows), axis=0, initial=0.0)
     return np.asarray(np.where(size > _ROUNDING * np.max(size, initial=0.0), size, 1.0))
 

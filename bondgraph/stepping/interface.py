@@ -84,7 +84,7 @@ class StepDerivatives:
 
 @functools.lru_cache(maxsize=8)
 def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
-    """Compile the derivatives of a step once, for evaluation at many steps; `inputs` holds indices of parameters."""
+    """Compile the derivatives of a step; `inputs` holds indices of parameters."""
     ground, values = steps.traced.context, steps.traced.values
     tape, blocks_in = ground.tape, ground.inputs
     variables = [*blocks_in["x"], *(blocks_in["p"][k] for k in inputs)]

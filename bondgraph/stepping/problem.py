@@ -187,7 +187,6 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
 
 
 def force_names(contact: ContactPoint) -> tuple[str, str]:
-    """Return the names, in results, of the normal force and the friction force of a contact, N."""
     return f"{contact.path}.normal force", f"{contact.path}.friction force"
 
 

@@ -115,7 +115,6 @@ class Anderson:
     residuals: list[np.ndarray] = field(default_factory=list)
 
     def next(self, s: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return the next iterate, which is not negative, from an iterate s and its image g(s)."""
         residual = image - s
         self.points.append(image)
         self.residuals.append(residual)
@@ -320,8 +319,8 @@ class StepWorkspace:
         return solution._replace(outcome=UNSETTLED)
 
     def _negligible_change(self, moved: float, y: np.ndarray) -> float:
-        """Return the square of the largest negligible change of slips, relative to the longest slips so far or to the deflection
-        of springs."""
+        """Return the square of the largest negligible change of slips, from the longest slips so far and the deflection of
+        springs."""
         if self._largest_square == 0.0 or moved > self._largest_square:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)

@@ -7,6 +7,7 @@ the tape once per output; it is used if it needs fewer operations and there is n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -16,7 +17,7 @@ import numpy as np
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, Nodes
 from bondgraph.tape.routine import reachable
-from bondgraph.tape.scalar import TapeScalar, TraceError
+from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class SparseJacobian:
     shape: tuple[int, int]
 
     def dense(self) -> np.ndarray:
-        """Return an object array (outputs, inputs), with 0.0 for entries that are not stored."""
         out = np.full(self.shape, 0.0, dtype=object)
         for row, column, value in zip(self.rows, self.columns, self.values, strict=True):
             out[row, column] = value
@@ -90,7 +90,6 @@ def derivatives_along(
 
 
 def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray]:
-    """Return `indptr` (columns + 1,) and row `indices` (nonzeros,) of a Jacobian as int32."""
     indptr = np.searchsorted(jacobian.columns, range(jacobian.shape[1] + 1)).astype(np.int32)
     return indptr, np.array(jacobian.rows, dtype=np.int32)
 
@@ -123,7 +122,7 @@ def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[Tap
 
 
 def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> list[int]:
-    """Return the nodes that the roots need and that vary with a seed, ascending."""
+    """Return the nodes that the roots need and that vary with a seed, in an order of evaluation."""
     active: set[int] = set()
     order = []
     for position in reachable(tape, roots):
@@ -149,6 +148,27 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
     return any(not active.isdisjoint(each) for each in indices)
 
 
+def jump_surfaces(tape: Tape, outputs: Sequence[TapeScalar | float], variables: Sequence[TapeScalar]) -> tuple[TapeScalar, ...]:
+    """Return values that cross zero where a comparison, `sign` or `floor` between variables and outputs changes: differences of
+    compared values, arguments, and sines with zeros at the integers."""
+    roots = [tape.scalar(output).index for output in outputs]
+    active = set(active_nodes(tape, roots, {variable.index for variable in variables}))
+    values: dict[tuple[int, ...], TapeScalar] = {}
+    for position in reachable(tape, roots):
+        code, *arguments = tape.nodes[position]
+        if code not in _SWITCHES or active.isdisjoint(arguments):
+            continue
+        if code == op.FLOOR:
+            value = tape.function("sin", tape.multiply(tape.constant(math.pi), arguments[0]))
+        else:
+            value = tape.subtract(*arguments) if len(arguments) == 2 else arguments[0]
+        values.setdefault((min(arguments), max(arguments), int(code == op.FLOOR)), TapeScalar(tape, value))
+    return tuple(values.values())
+
+
+_SWITCHES = frozenset((op.LESS, op.LESS_EQUAL, op.SIGN, op.FLOOR))
+
+
 def operands(tape: Nodes, position: int) -> Sequence[int]:
     """Return the operands of a computed node; for a lookup in a table of inputs, these are its argument and the entries."""
     code, *arguments = tape.nodes[position]
@@ -158,7 +178,6 @@ def operands(tape: Nodes, position: int) -> Sequence[int]:
 
 
 def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return the arguments of a node, each with the partial derivative with respect to it."""
     node = tape.nodes[position]
     code, a = node[0], node[1]
     b = node[2] if len(node) > 2 else a

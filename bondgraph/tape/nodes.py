@@ -89,7 +89,6 @@ def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
 
 
 def _factored(table: _Table, multiple: float, factors: Sequence[tuple[int, int]]) -> tuple[float, dict[int, int]]:
-    """Expand products, reciprocals and signs into a number times integer powers of other nodes."""
     powers: dict[int, int] = {}
     pending = list(factors)
     while pending:
@@ -110,7 +109,6 @@ def _factored(table: _Table, multiple: float, factors: Sequence[tuple[int, int]]
 
 
 def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
-    """Return the argument if the product is one logarithm of a value that is never negative, else None."""
     (single, power), *others = factors.items()
     if others or power != 1 or table[single][0] != op.LOG:
         return None
@@ -149,7 +147,6 @@ MAX_SELECTED = 8
 
 
 def leaf_length(leaf: Node) -> int:
-    """Return the number of entries of a table, or 1 for any other leaf."""
     if leaf[0] == op.TABLE:
         return len(leaf[1]) // 8
     return int(leaf[3]) if leaf[0] == op.TABLE_OF_INPUTS else 1
@@ -166,8 +163,6 @@ def table_values(leaf: Node) -> np.ndarray:
 
 
 class Nodes:
-    """The list of nodes and the operations that append to it (or reuse equal nodes)."""
-
     __slots__ = ("_positions", "blocks", "nodes")
 
     def __init__(self) -> None:
@@ -385,7 +380,6 @@ class Nodes:
         return self.apply(code, number, self.intern(table_of(values)))
 
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
-        """Return `lookup` as comparisons and selections, one entry after the other."""
         if code == op.TAKE:
             result = entries[0]
             for k in range(1, len(entries)):
@@ -426,7 +420,6 @@ class Nodes:
         return int(getattr(self, name)(*arguments)) if code <= op.POWER else self.function(name, *arguments)
 
     def function(self, name: str, *arguments: int) -> int:
-        """Apply an elementary function of `screws.scalars`, or `both`, `either`, `opposite` of conditions."""
         if name == "where":
             return self.where(*arguments)
         code = op.CODES[name]

@@ -110,7 +110,6 @@ def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Containe
 def reached(
     table: Sequence[Node] | Mapping[int, Node], roots: Iterable[int], first: int = 0, skip: Container[int] = ()
 ) -> list[int]:
-    """Return positions as `reachable` does, for a table of nodes by position."""
     seen = {position for position in roots if position >= first and position not in skip}
     stack = list(seen)
     while stack:
@@ -124,7 +123,6 @@ def reached(
 
 
 def steps_of(routine: Routine) -> int:
-    """Return the approximate number of steps that the outputs of a routine need."""
     return len(reachable(routine.tape, [routine.tape.scalar(output).index for output in routine.outputs]))
 
 

@@ -56,8 +56,6 @@ class Tape(Nodes):
 
 
 def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """Return the method of `TapeScalar` for an operation with a scalar or a number, which is the first operand if `swapped`."""
-
     def method(scalar: TapeScalar, other: Any) -> TapeScalar:
         tape, a, b = scalar.tape, scalar.index, scalar._other(other)
         if b < 0:
@@ -84,7 +82,6 @@ class TapeScalar:
 
     @property
     def value(self) -> float | None:
-        """The number if it is a constant, else None."""
         return self.tape.value(self.index)
 
     def __repr__(self) -> str:
@@ -174,7 +171,6 @@ class TapeScalar:
         )
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """Apply an elementary function of `screws.scalars` to scalars of this class and numbers."""
         result = self._function(name, *arguments)
         if result is NotImplemented:
             for argument in arguments:

@@ -18,14 +18,12 @@ _LINEAR = (op.ADD, op.SUBTRACT, op.NEGATIVE, op.MULTIPLY)
 def specialise(
     tape: Tape, outputs: Sequence[TapeScalar | float], fixed: Mapping[tuple[str, int], float]
 ) -> tuple[TapeScalar, ...]:
-    """Return the outputs with the inputs `(block, position)` fixed at these values, on the same tape."""
     names = list(tape.blocks)
     values = {tape.intern((op.INPUT, names.index(block), index)): value for (block, index), value in fixed.items()}
     return substitute(tape, outputs, {position: tape.constant(value) for position, value in values.items()})
 
 
 def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapping[int, int]) -> tuple[TapeScalar, ...]:
-    """Return the outputs with some nodes replaced, on the same tape; `replaced` maps positions to positions."""
     return _rewritten(tape, outputs, replaced, (), min(replaced, default=len(tape)))
 
 

@@ -65,9 +65,7 @@ class _Series:
     def __init__(self, tape: Nodes, inputs: dict[int, list[int]], roots: Iterable[int]):
         self._tape, self._of, self._zero = tape, inputs, tape.constant(0.0)
         self._slopes: dict[int, int] = {}
-        """Position of the slope of each function."""
         self._moving = set(inputs)
-        """Nodes that change along the solution."""
         self._order = sorted(self._needed(roots) & self._moving - inputs.keys())
         if refused := {op.NAMES[tape.nodes[a][0]] for a in self._order if not self._has_rule(a)}:
             raise NoSeries(f"its rates contain functions without a Taylor series: {', '.join(sorted(refused))}")

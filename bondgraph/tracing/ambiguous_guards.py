@@ -33,7 +33,6 @@ def ambiguous_guards(system: System, model: Model) -> list[Problem]:
 def _conflicting_pairs(
     group: Sequence[LoweredTransition], written: dict[str, Statement], system: System
 ) -> Iterator[tuple[LoweredTransition, LoweredTransition]]:
-    """Yield pairs of transitions with the same guard and different targets, the earlier one first."""
     tape = Tape()
     inputs: Values = {}
     first: dict[int, LoweredTransition] = {}

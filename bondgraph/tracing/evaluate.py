@@ -87,13 +87,10 @@ class Traced:
     values: Values
     newton_iterations: tuple[NewtonIteration, ...] = ()
     acting: ActingUnknowns | None = None
-    """The unknowns whose residuals contain time derivatives, if any."""
     closures: Closures | None = None
     modes: tuple[SharedMode, ...] = ()
-    """Modes in which the equations of a part of the system are singular, with their least-norm solution."""
     boxes: tuple[BoxPart, ...] = ()
     stresses: tuple[SelfStresses, ...] = ()
-    """Undetermined reactions of the parts of the system with too many circuits to list."""
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
@@ -198,8 +195,9 @@ def _differentiated(context: TracingContext, unknown: Unknown, values: Values, y
 def _on_sides(
     context: TracingContext, acting: ActingUnknowns, held: Collection[int]
 ) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
-    """Return piecewise linear equations with each kink replaced by the linear piece on the solution's side, and a function that
-    does the same to other values."""
+    """Return the equations with each kink replaced by the linear piece on the solution's side, and a function that does the
+    same to other values; both change nothing unless the equations are piecewise linear with at most `MAX_BENDS` kinks in a
+    part."""
     unknowns, w = context.system.unknowns, acting.w
     bending = residuals_of(acting.values, unknowns)
     bends = bends_of(context, bending, w)
@@ -229,7 +227,6 @@ def _on_sides(
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
-    """Return the context with the heat of all dissipators at zero, as in an impulse."""
     statements = context.system.statements
     if not any(s.op in DISSIPATED for s in statements):
         return context

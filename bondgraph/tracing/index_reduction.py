@@ -42,10 +42,6 @@ class Yielding:
 
 
 def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown]) -> dict[str, list[Unknown]]:
-    """Return elements whose differentiated value depends on unknowns, and these unknowns.
-
-    `unknown_at` maps positions on the tape to unknowns.
-    """
     statements = [context.system.statements[index] for index in context.stages.late]
     moving = [s for s in statements if s.op is TIME_DERIVATIVE and s.element not in context.stages.yielding]
     roots = {s.element: scalars_of(values[s.args[0]]) for s in moving}
@@ -112,7 +108,6 @@ def _differentiable(context: TracingContext, values: Values, moving: Mapping[int
 
 
 def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], rates: Sequence[Any]) -> list[list[Any]]:
-    """Return time derivatives of groups of scalars, by their Jacobians or, if that is much less work, all in one sweep."""
     every, inputs = [scalar for group in groups for scalar in group], [*context.inputs["x"], context.inputs["t"][0]]
     separate, sweep = _work(context, every, inputs)
     if separate > MAX_JACOBIAN_WORK * sweep:
@@ -127,7 +122,6 @@ def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], 
 
 
 def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[TapeScalar]) -> tuple[int, int]:
-    """Count the multiplications of the forward Jacobian d `outputs` / d `inputs`, and of one sweep along the motion."""
     tape, seeds = context.tape, {variable.index: column for column, variable in enumerate(inputs)}
     below: dict[int, int] = {}
     separate = sweep = 0

@@ -58,7 +58,6 @@ def with_elements_in_loops(system: System, elements: Collection[str]) -> System 
 
 
 def _blocks(system: System, elements: Collection[str]) -> list[tuple[tuple[Statement, ...], Loop | None]]:
-    """Return the statements, grouped by loop, with the time derivatives of `elements` set to zero."""
     statements = [
         s._replace(op=zeros(system.values[s.outs[0]].shape or ()), args=())
         if s.op is TIME_DERIVATIVE and s.element in elements

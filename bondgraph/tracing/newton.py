@@ -61,7 +61,6 @@ def _values(context: TracingContext, loop: Loop, entries: Entries, guesses: np.n
 
 
 def values_at_guesses(context: TracingContext, loops: Sequence[Loop], scalars: Sequence[Any], guesses: np.ndarray) -> np.ndarray:
-    """Return values (rows, scalars) at the start of the run for these guesses (rows, k) of the loops' unknowns."""
     t, x, p, m = context.sampled.states[0]
     states = np.tile(x, (len(guesses), 1))
     states[:, [k for loop in loops for name in loop.guesses for k in context.system.places[name]]] = guesses

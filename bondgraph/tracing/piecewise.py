@@ -52,7 +52,6 @@ class Bends:
         return list(substitute(tape, outputs, replaced)), excess
 
     def straightened(self, values: Values, sides: Sequence[Any]) -> Values:
-        """Return values by name, with each kink evaluated on a given side."""
         scalars = [scalar for value in values.values() for scalar in scalars_of(value)]
         straight, out, start = self.on_sides(scalars, sides)[0], dict[str, Any](), 0
         for name, value in values.items():
@@ -62,7 +61,6 @@ class Bends:
         return out
 
     def groups(self, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> list[list[int]]:
-        """Return the indices of the kinks of each connected part of the equations."""
         _, excess = self.on_sides([], [1.0] * len(self.positions))
         starts, rows = sparsity_pattern([*residuals, *excess], w)
         part = list(range(len(residuals) + len(excess)))

@@ -45,7 +45,6 @@ def values_on_tape(system: System) -> Traced:
 
 
 def _completed(traced: Traced) -> Traced:
-    """Add all shapes and, after all other events, the events that end a run without a solution, or with several."""
     context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     indices, shrunk = system.places, context.sampled.shrunk
@@ -81,7 +80,6 @@ def _completed(traced: Traced) -> Traced:
 
 
 def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> IndeterminateCircuits:
-    """Return the nonzero rows of a basis of null vectors, the modes in which they apply, and the names of the reactions."""
     rows = [k for k, row in enumerate(stresses.basis) if np.any(row)]
     gates, elements = stresses.gates, stresses.elements
     held = [{gates[k].slot: gates[k].active[0]} if k in gates else {} for k in rows]
@@ -91,7 +89,6 @@ def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> 
 
 
 def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
-    """Return events that end a run in modes whose equations may have no solution, with their guards."""
     ends, modes = [], list(traced.context.system.modes)
     for k, mode in enumerate(traced.modes):
         shared = mode.shared
@@ -117,7 +114,6 @@ def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
 
 
 Pattern = tuple[np.ndarray, np.ndarray]
-"""Sparsity pattern of a matrix in compressed columns: (indptr, indices)."""
 
 
 def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
@@ -222,7 +218,6 @@ def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
-    """Return routines of the events that share an impulse: the shared routine, specialised to the modes after each event."""
     specialised, events = dict[str, Code](), traced.context.system.events
     for index in sorted(_jumping(traced)[1]):
         event = events[index]
@@ -241,11 +236,11 @@ def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
 
 
 MAX_CHARTS = 8
-"""Maximum number of combinations of internal modes that get separate code."""
 
 
 def _by_chart(system: System, routine: Code) -> Code:
-    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time."""
+    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time, unless there
+    are more than `MAX_CHARTS`."""
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
     counts = tuple(len(states) for slot, (states, _) in enumerate(system.modes.values()) if slot in slots)
@@ -261,7 +256,6 @@ def _by_chart(system: System, routine: Code) -> Code:
 
 
 def output_names(system: System) -> list[str]:
-    """Return the names of the outputs: all values except states, parameters, modes, time and negatives of other values."""
     inputs = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
     torn = {unknown.value for loop in system.loops for unknown in loop.unknowns}
     return [name for name in system.values if name not in inputs and (name in torn or not name.startswith("-"))]

@@ -138,7 +138,6 @@ def _text_at(code: CodeType, instruction: int) -> str | None:
 
 
 def _called(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """Yield functions of `math`, NumPy and the builtins `float`, `int` and `round` that the code of a frame names."""
     scope = {**vars(builtins), **frame.f_globals, **frame.f_locals}
     names = [*frame.f_code.co_names, *frame.f_code.co_freevars]
     for name in names:
@@ -163,8 +162,6 @@ def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
 
 
 def _prescribing(model: Model, bond: Bond, origin: str, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the sources that prescribe the flow of a bond on the side away from `origin`, or None if the flow depends on other
-    elements."""
     path = next((end.element for end in bond.ends if end.element != origin), origin)
     if path in seen:
         return None
@@ -203,13 +200,11 @@ class Unsolvable(Exception):
         """Modes without a solution, as states by automaton, with the suspect elements; empty unless other combinations of
         modes have a solution."""
         self.too_many = too_many
-        """Number of mode combinations and its limit, or zeros unless there are too many to be searched."""
         super().__init__(reason)
 
 
 @contextmanager
 def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = None) -> Iterator[None]:
-    """Turn errors of singular equations of these unknowns into `Unsolvable`, with the suspect elements."""
     owners = owners_of(system, unknowns)
     try:
         yield
@@ -251,12 +246,7 @@ MORE_FREEDOMS = (
 
 
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
-    """Return the problem of unknowns that their equations do not determine.
-
-    The codes are E205 (nonlinear algebraic loop), E206 (singular loop), E207 (derivative of a value that depends on the
-    unknowns), E208 (redundant constraints or dependent storages), E209 (derivative of a value that jumps) and E212 (mode without
-    a solution).
-    """
+    """Return the problem of unknowns that their equations do not determine: E205 to E209 or E212."""
     if stuck.modes:
         return _in_mode(stuck, model)
     if stuck.loop is not None:
@@ -359,7 +349,6 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Return a description, a cure and the sources if sources prescribe a flow that is constrained, or else None."""
     paths = {id(element): path for path, element in model.elements.items()}
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
     held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]
@@ -390,13 +379,11 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
 
 
 def _is_of_position(element: Element) -> bool:
-    """Return True for a constraint on a position or on several scalars, as in joints and contacts."""
     law = element.law
     return isinstance(law, IdealConstraint) and law.automaton is None and (law.position is not None or law.conditions > 1)
 
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
-    """Return the problem of a run in a mode whose equations contradict each other (E220)."""
     suspects = model.elements_at(elements)
     details = (f"these elements contradict each other or are underdetermined: {named(suspects)}",)
     title, cures = f"the equations have no solution in mode {mode}", _in_mode_cures(model, suspects)
@@ -404,7 +391,6 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
 
 
 def paradox(elements: Sequence[str], model: Model) -> Problem:
-    """Return the problem of a run in which friction and its normal force have no solution or several (Painlevé, E324)."""
     friction, *normals = model.elements_at(elements)
     if not normals:
         title = f"{named([friction])}: no solution, or several, while it slips (Painleve)"

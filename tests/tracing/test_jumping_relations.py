@@ -1,11 +1,14 @@
-"""Jumping relations make an algebraic loop nonlinear, although their derivatives do not show the jump."""
+"""Jumping relations make an algebraic loop nonlinear, and have no time derivative, although their derivatives do not show the
+jump."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from bondgraph import Graph, R, Se, UnreliableRunWarning, compile_model
-from screws.scalars import floor, less, sign, where
+from bondgraph import Graph, I, ModelError, R, Se, Sf, UnreliableRunWarning, compile_model
+from bondgraph.signals import curve
+from screws.scalars import floor, less, searchsorted, sign, take, where
 from tests.inner.tracing import evaluate
 
 LAWS = {
@@ -17,6 +20,16 @@ LAWS = {
     "in a step": (lambda i: 0.6 * sign(2.0 * sign(i)), 0.04),
 }
 """Voltage as a function of current, A, and the current in series with 10 ohm at 1 V."""
+
+POINTS, VALUES = np.linspace(0.1, 0.9, 12), np.sin(10.0 * np.arange(13.0))
+STEPS = {
+    "floor": lambda t: floor(4.0 * t),
+    "count": lambda t: searchsorted(POINTS, t),
+    "entry": lambda t: take(VALUES, 12.0 * t),
+    "entry of a count": lambda t: 2.0 - take(VALUES, searchsorted(POINTS, t)),
+    "smaller entry": lambda t: where(t > 0.5, take(VALUES, 12.0 * t), 1.0),
+}
+"""Piecewise constant functions of time."""
 
 
 def circuit(law) -> Graph:
@@ -36,3 +49,22 @@ def test_an_account_without_storages_is_checked(monkeypatch) -> None:
     compiled = compile_model(circuit(LAWS["sign"][0]), progress=False)
     with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy scale"):
         assert not compiled.simulate(1.0, progress=False).ok
+
+
+def driven(velocity) -> Graph:
+    graph = Graph("driven")
+    graph.series(Sf("drive", velocity, signals=["time"]), I("m", mass=2.0))
+    return graph
+
+
+@pytest.mark.parametrize("velocity", STEPS.values(), ids=STEPS)
+def test_a_mass_does_not_follow_a_step(velocity) -> None:
+    with pytest.raises(ModelError, match="E209"):
+        compile_model(driven(velocity), progress=False)
+
+
+def test_a_mass_follows_an_interpolated_velocity() -> None:
+    through = curve(POINTS, VALUES[1:])
+    run = compile_model(driven(through), progress=False).simulate(0.64, progress=False)
+    slope = (through(0.66) - through(0.62)) / 0.04
+    assert run.ok and run["m.effort"][-1] == pytest.approx(2.0 * slope, rel=1e-6)

@@ -38,7 +38,6 @@ _lock = threading.RLock()
 
 
 def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
-    """Link object code like `machine.link`, together with the elementary functions that it calls."""
     addresses: dict[str, int] = {}
     for lanes in {int(count or 1) for count in _NAME.findall(code)}:
         with _lock:

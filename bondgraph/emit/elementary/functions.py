@@ -484,4 +484,3 @@ def hyperbolic_tangent(x: float) -> float:
 
 
 OF_TWO = frozenset((power, arctangent_of))
-"""Functions with two arguments."""

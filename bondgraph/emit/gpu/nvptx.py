@@ -171,7 +171,6 @@ outside:
 
 
 def counter_text(name: str, word: int) -> str:
-    """Return the LLVM IR of a function that increments a word of the kernel's argument and returns its previous value."""
     return f"""define i64 @{name}(ptr %block) nounwind {{
   %global = addrspacecast ptr %block to ptr addrspace(1)
   %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}

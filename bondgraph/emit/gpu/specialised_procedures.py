@@ -35,8 +35,6 @@ class CalledByNumber:
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
-        """Return the LLVM IR of this procedure, which calls the function with the given index and does nothing for other
-        indices."""
         arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
         passed = ", ".join(arguments)
         lines, cases = list[str](), list[str]()
@@ -127,7 +125,6 @@ def _signature_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
 
 
 def kinds_by_number(procedures: Iterable[Procedure]) -> set[CalledByNumber]:
-    """Return the signatures of the functions that specialised procedures call by index."""
     steps = (step for procedure in procedures for step in procedure.instructions if isinstance(step, Called))
     return {
         _signature_of(step.operands[1:], step.gives)

@@ -53,7 +53,6 @@ def stored_objects(
 
 
 def fits(procedure: Procedure | None, call: Called) -> bool:
-    """Return True if a procedure, or a kernel (None), matches the result and arguments of a call."""
     if procedure is None:
         return call.gives == "void" and all(operand.kind in _ADDRESSES for operand in call.operands)
     kinds = [kind.split()[0] for kind in procedure.arguments.values()]
@@ -154,7 +153,6 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the number of the object that stands for a variable of a procedure; these numbers are negative."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

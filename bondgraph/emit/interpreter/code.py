@@ -154,7 +154,6 @@ def variants(code: int) -> Iterator[tuple[int, ...]]:
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return the interpreter for one run, or for runs in this many lanes: `interpret`, and the code of each kind of step."""
     width, types = (BLOCK, {}) if lanes == 1 else (lanes, IN_LANES)
     made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
     for code in ARGUMENTS:

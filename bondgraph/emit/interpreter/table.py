@@ -45,7 +45,6 @@ class InterpreterTable:
 
     @property
     def stride(self) -> int:
-        """Number of columns in a row; one pass over the steps computes them all."""
         return self.width * self.block
 
     @property

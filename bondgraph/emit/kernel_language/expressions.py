@@ -131,11 +131,9 @@ class Expressions(Emitter):
         return value
 
     def per_lane(self, array: Array) -> bool:
-        """Return True if each entry has adjacent numbers for all lanes."""
         return self.lanes > 1 and array.entries is float and not array.shared
 
     def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Term, Term]:
-        """Return the type of an array, its address, and the index of an entry."""
         array = self.expression(owner)
         if not (isinstance(array, Computed) and isinstance(array.type, Array)):
             self.fail(node, f"{named(array.type)} cannot be indexed by a computed number")
@@ -192,7 +190,8 @@ class Expressions(Emitter):
         return self.step(f"{_COMPARED[type(operation)]} {KINDS[kind]}", *pair)
 
     def _bool_operation(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
-        """Return `a and b` or `a or b`: skip parts that do not decide the result, unless evaluating them is harmless."""
+        """Return `a and b` or `a or b`: skip parts that do not decide the result, unless evaluating them is harmless or there
+        are several lanes."""
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             return self._eager(name, parts, node)
         return self._by_branch(node, (ast.Constant(True), ast.Constant(False)))
@@ -202,7 +201,8 @@ class Expressions(Emitter):
         return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
     def _conditional(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
-        """Return `a if condition else b`: evaluate only the chosen part, unless evaluating both is harmless."""
+        """Return `a if condition else b`: evaluate only the chosen part, unless evaluating both is harmless or there are
+        several lanes."""
         if self.is_known(test):
             return self.expression(parts[0] if self.known(test) else parts[1])
         if self.lanes > 1 or (all(map(_harmless, parts)) and not isinstance(test, ast.BoolOp)):
@@ -251,7 +251,6 @@ class Expressions(Emitter):
 
     @contextmanager
     def branches(self, test: ast.expr | Term) -> Iterator[tuple[str, str, str]]:
-        """Branch on a test, or on an evaluated condition; yield the labels of both branches and of their end."""
         yes, no, done = (self.write.new_label() for _ in range(3))
         if isinstance(test, ast.expr):
             self.branch(test, yes, no)
@@ -298,7 +297,6 @@ class Expressions(Emitter):
         return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
 
     def refuse_mask(self, node: ast.AST) -> None:
-        """Refuse an effect on all lanes where only some lanes should act."""
         if self.mask is not None:
             self.fail(node, "this would happen in all lanes; test anywhere(...), and use conditional expressions")
 

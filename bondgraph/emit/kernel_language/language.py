@@ -117,14 +117,12 @@ class Table:
 
     @classmethod
     def layout(cls) -> Mapping[str, tuple[int, str]]:
-        """Return the index and the kind of each field."""
         table: Any = cls  # mypy confuses the hash of instances with that of the class
         layout: Mapping[str, tuple[int, str]] = _layout(table)
         return layout
 
     @classmethod
     def lengths(cls, **integers: int) -> dict[str, int]:
-        """Return the lengths of the arrays whose annotations have a `Length`, for these integers of the table."""
         table: Any = cls
         sizes = cls(**integers)
         return {name: mark.of(sizes) for name, mark in _marks(table) if isinstance(mark, Length)}
@@ -158,7 +156,6 @@ def _marks(table: Any) -> list[tuple[str, Any]]:
 
 
 def types_of(owner: Any) -> Mapping[str, Any]:
-    """Return the types of the fields of a table, or of the arguments of a function and its "return"."""
     return _types(owner)
 
 

@@ -56,7 +56,6 @@ class FunctionSource:
 
 @functools.cache
 def source_of(function: Function) -> FunctionSource:
-    """Read the source of a function, and check its signature and that it always returns its result."""
     tree = _definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     reads, writes = _names(tree)
@@ -89,7 +88,6 @@ Names = dict[ast.AST, list[str]]
 
 
 def _names(tree: ast.AST) -> tuple[Names, Names]:
-    """Return the names that each part of a tree reads, and the names that each part sets."""
     reads: Names = {}
     writes: Names = {}
 
@@ -126,8 +124,8 @@ def _variables(tree: ast.FunctionDef, reads: Names, writes: Names) -> Iterator[s
 
 
 def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:
-    """Return True if control never reaches the end of a block: each path through it ends with one of these statements, or never
-    ends."""
+    """Return True if control certainly never reaches the end of a block: each path through it ends with one of these statements,
+    or never ends."""
     match body[-1] if body else None:
         case ast.If(_, yes, no):
             return leaves(yes, by) and leaves(no, by)

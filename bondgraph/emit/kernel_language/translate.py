@@ -50,7 +50,6 @@ class _Translation:
         self._counts: Counter[str] = Counter()
 
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
-        """Return the name of the procedure of a function with these fixed arguments, which is translated at its first use."""
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
             return plain
@@ -99,8 +98,6 @@ def _key(value: Any) -> Any:
 
 
 class _Statements(Expressions):
-    """Statements of a function under translation; `returned` is the result of an inline function."""
-
     def __init__(self, write: Procedure, source: FunctionSource, translation: _Translation, mask: Term | None = None):
         super().__init__(write, source, translation.lanes, mask)
         self.translation = translation

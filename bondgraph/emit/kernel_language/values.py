@@ -18,13 +18,10 @@ from bondgraph.emit.procedure import Procedure
 
 @dataclass(frozen=True)
 class Known:
-    """A value that is known at translation time."""
-
     value: Any
 
     @property
     def type(self) -> Any:
-        """Type of the value; members of an `IntEnum` are integers."""
         return int if isinstance(self.value, IntEnum) else type(self.value)
 
 
@@ -46,7 +43,6 @@ class LocalName:
 
 
 def is_wide(result: Any) -> bool:
-    """Return True for a result with one value per lane."""
     return getattr(result, "kind", "") in WIDE.values()
 
 
@@ -66,7 +62,6 @@ class Emitter:
         self.source.fail(node, what)
 
     def step(self, name: str, *operands: Term) -> Term:
-        """Append an instruction, for each lane if an operand varies."""
         if not any(map(is_wide, operands)):
             return self.write.step(name, *operands)
         return self.write.step(wide_name(name), *map(self.spread, operands))
@@ -79,7 +74,6 @@ class Emitter:
         return self.write.step(f"spread {result.kind}", result)
 
     def condition(self, number: Term) -> Computed:
-        """Return the condition that a number in memory equals 1."""
         wide = is_wide(number)
         return Computed(bool, self.step("eq double" if wide else "eq i64", number, real(1.0) if wide else integer(1)))
 
@@ -129,14 +123,12 @@ class Emitter:
         return Computed(float, self.write.step("load doubles", first))
 
     def store_lanes(self, first: Term, result: Term) -> None:
-        """Store a number per lane, in the lanes of the mask."""
         number = self.spread(result)
         if self.mask is not None:
             number = self.write.step("select doubles", self.mask, number, self.write.step("load doubles", first))
         self.write.step("store doubles", first, number)
 
     def address_of(self, result: Term) -> Term:
-        """Return the address of a copy of a number, or of one number per lane."""
         place = self.write.variable("double", self.lanes)
         if self.lanes == 1:
             self.write.set(place, result)

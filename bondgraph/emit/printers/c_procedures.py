@@ -50,7 +50,6 @@ _HEAD = """\
 """
 
 _WIDE_INTEGER = 2**31
-"""Minimum absolute value of integers that are written with `INT64_C`."""
 
 _KEYWORDS = re.compile(
     r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"
@@ -160,7 +159,6 @@ class _Definition:
         self.procedure = procedure
         self.instructions, self.uses = needed(procedure.instructions)
         self.inlined: dict[str, str] = {}
-        """Expressions that are written where their results are used, by name of the result."""
 
     def text(self) -> str:
         lines = [f"    {TYPES[variable.holds]}{variable.name}{self._length(variable)};" for variable in self.procedure.variables]

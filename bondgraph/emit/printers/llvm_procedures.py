@@ -27,12 +27,10 @@ from bondgraph.emit.procedure import Procedure
 
 
 def number(value: float) -> str:
-    """Return a double in LLVM's exact hexadecimal notation."""
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
 def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
-    """Return all procedures as one string, after `others`, the LLVM IR of functions that the procedures call."""
     external = "\n".join(others)
     one = [f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})" for name, arguments in FUNCTIONS.items()]
     lines = [*one]

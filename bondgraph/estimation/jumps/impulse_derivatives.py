@@ -91,6 +91,7 @@ class RunKernels:
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
         self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
+        self.surfaces = functools.cache(variational.surfaces)
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
         """Evaluate a kernel of an event at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""

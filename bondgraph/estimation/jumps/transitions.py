@@ -86,9 +86,18 @@ def _crossing(
     before: PrecedingSegment | None = None,
 ) -> tuple[np.ndarray, float]:
     """Return dt of a guard's zero crossing, and the delay of the crossing; given the segment `before`, raise E373 if the guard
-    only touches zero."""
-    values = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
+    only touches zero. A guard that jumps has the zero crossing of the comparison or sign at which it jumps."""
+    span, rest = COINCIDING * kernels.bound.span, np.zeros(S.shape[1])
+    values = kernels.values(kernels.guard(transition), at, S, rest, f)
     value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
+    jump = kernels.surfaces(transition) if not abs(value) < span * abs(speed) else None
+    if jump is not None:
+        table = kernels.values(jump, at, S, rest, f).reshape(S.shape[1] + 2, -1)
+        with np.errstate(all="ignore"):
+            delays = np.nan_to_num(np.abs(table[0] / table[-1]), nan=np.inf)
+        nearest = int(np.argmin(delays))
+        if delays[nearest] <= span:
+            return -table[1:-1, nearest] / table[-1, nearest], float(-table[0, nearest] / table[-1, nearest])
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
         edge = kernels.bound.program.transitions[transition]
         title = (

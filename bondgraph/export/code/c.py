@@ -24,7 +24,6 @@ RESULT_TABLES = {
     "powers": "powers",
     "energies": "energies",
 }
-"""Table of the results of each function; "" for the Jacobian, which has none."""
 
 _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
 """Prefix of the constants of each table, which follows the model's name."""
@@ -198,7 +197,6 @@ static double take(double index, const double *values, int n)
 }
 """,
 }
-"""Functions for tables; a source file contains only the functions that it uses."""
 
 
 def c_functions(
@@ -212,13 +210,8 @@ def c_functions(
     *,
     dialect: Dialect = C,
 ) -> str:
-    """Return the function `name` with parameters `signature`, split into parts if it is long.
-
-    `kind` precedes its definition, and `part_kind` the definitions of its parts, which the compiler must not inline again:
-    splitting saves compile time.
-
-    Raises `ModelError` E271 if an operation has no form in C.
-    """
+    """Return the C function `name`, split into parts if it is long. `kind` and `part_kind` precede the definitions of the
+    function and of its parts. Raises `ModelError` E271 if an operation has no form in C."""
     header = f"{kind}void {name}({', '.join(signature)})"
     bodies, size = pieces(dialect, program, reading, result)
     if len(bodies) == 1:
@@ -369,7 +362,7 @@ def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
 
 
 def array_text(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
-    """Return the definition of a constant array; C has no arrays of length zero, so an empty array gets one zero."""
+    """Return the definition of a constant array, with one zero if it is empty: C has no arrays of length zero."""
     body = ", ".join(map(str, numbers)) if len(numbers) else "0"
     lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)
     bound = length if len(numbers) else "1"

@@ -38,7 +38,6 @@ MAX_LENGTH = 63
 _LINES = Path(__file__).with_name("reserved_words.txt").read_text(encoding="utf-8").splitlines()
 _IN_FILE = [word for line in _LINES if not line.startswith("#") for word in line.split()]
 RESERVED_WORDS = frozenset(word.lower() for word in (*_IN_FILE, *keyword.kwlist, *keyword.softkwlist, *NAMES))
-"""Reserved words of the languages and names of functions that the code calls, in lower case."""
 
 _STEP = re.compile(r"[vcw]\d+", re.IGNORECASE)
 
@@ -106,14 +105,12 @@ def is_taken(name: str) -> bool:
 
 
 def model_identifier(name: str) -> str:
-    """Return the name of a model's code, in lower case and not reserved."""
     spelled = re.sub(r"[^a-z0-9]+", "_", "".join(map(_ascii_text, unicodedata.normalize("NFKD", name))).lower()).strip("_")
     unfit = not spelled or spelled[0].isdigit() or is_taken(spelled)
     return (f"model_{spelled}" if unfit else spelled)[: MAX_LENGTH // 2].strip("_")
 
 
 def entries(items: Iterable[tuple[str, tuple[int, ...], str, str]], taken: Iterable[str] = ()) -> tuple[Entry, ...]:
-    """Return consecutive entries of one array, from (name, shape, unit, remark)."""
     rows = list(items)
     words = iter(identifiers((name for name, *_ in rows if not is_internal(name)), taken))
     results: list[Entry] = []
@@ -205,16 +202,13 @@ class Content:
 
     @property
     def added_count(self) -> int:
-        """Return the number of values that `prepare` appends to the user's parameters."""
         return len(self.routines["prepare"].outputs)
 
 
 def content_of(model: Compilable, name: str | None, caller: str) -> Content:
-    """Return the content of a model's code; `caller` is the exporting function, `name` the user's name or None.
-
-    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E262 if no solution
-    of an algebraic loop is found at the start.
-    """
+    """Return the content of a model's code; `caller` is the exporting function, `name` the user's name or None. Raises the
+    errors of `compiled_form`, and `ModelError` E270 if `name` is not an identifier or is reserved, E262 if no solution of an
+    algebraic loop is found at the start."""
     compiled = compiled_form(model, caller)
     name = _checked(compiled, name)
     routines, system, pattern = trace(compiled.system)
@@ -333,7 +327,6 @@ def event_notes(content: Content, phrases: Phrases) -> list[str]:
 
 
 def comment_safe(words: str) -> str:
-    """Return text on one line that cannot begin or end a comment or docstring."""
     return " ".join(words.replace("*/", "* /").replace("/*", "/ *").replace('"""', "'''").replace("\\", "/").split())
 
 

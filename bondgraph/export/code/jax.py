@@ -98,7 +98,6 @@ def _callback_function(source: SelfContained) -> Callable[..., Any]:
 
 
 def _host(kernel: Kernel, sizes: tuple[int, ...]) -> Callable[..., Any]:
-    """Return a kernel as a function of JAX arrays; a batch is a single call."""
     import jax
 
     def call(*blocks: Any) -> np.ndarray:

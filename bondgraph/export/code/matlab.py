@@ -49,7 +49,6 @@ _RESULTS = {
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
-"""All possible files of a package; writing deletes those that an earlier export left."""
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,10 @@ _CALL = re.compile(rf"\b({'|'.join(ELEMENTARY)})\(")
 
 
 def native_dialect(prefix: str) -> Dialect:
-    """Return the dialect of C that calls this package's own elementary functions, whose names have a prefix."""
     return replace(C, form=lambda operation: _CALL.sub(rf"{prefix}\1(", operation.c))
 
 
 def own_functions(text: str, prefix: str) -> str:
-    """Return the elementary functions that code in this dialect calls, to be defined at the top of its file; "" if none."""
     names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
     if not names:
         return ""
@@ -33,7 +31,6 @@ def own_functions(text: str, prefix: str) -> str:
 
 
 def _entry(name: str, prefix: str) -> str:
-    """Return the function that kernels call; the C library computes sines, cosines and tangents of angles beyond `FAR`."""
     function = ELEMENTARY[name]
     letters = "xy"[: 1 + (function in OF_TWO)]
     head = f"static double {prefix}{name}({', '.join(f'double {letter}' for letter in letters)})"

@@ -191,7 +191,6 @@ def _jacobian(content: Content) -> str:
 
 
 def _numbered(name: str, routines: Mapping[int, Listing], meaning: str, otherwise: str = "", *halves: str) -> str:
-    """Return the source of a function that calls one of several functions by its index k; `halves` slice its results."""
     parts = {k: _parts(f"{name}_{k}", steps) for k, steps in routines.items()}
     table = [f"_{name.upper()} = {{", *(f"    {k}: ({how})," for k, (_, how) in parts.items()), "}\n\n"]
     head = [f"def {name}(k, t, x, p, m):", f'    """{meaning}"""', *filter(None, [otherwise])]

@@ -27,7 +27,6 @@ from bondgraph.tape.routine import Listing, listing
 from bondgraph.tracing.routines import trace
 
 InputText = Callable[[int, int], str]
-"""Function that returns the expression of an input from its block and index."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,6 @@ class Dialect:
 
 
 def constant(value: float, not_a_number: str, infinity: str) -> str:
-    """Return a constant as source code that a compiler reads back exactly."""
     text = not_a_number if math.isnan(value) else infinity if math.isinf(value) else repr(abs(float(value)))
     return f"(-{text})" if math.copysign(1.0, value) < 0 and not math.isnan(value) else text
 
@@ -133,7 +131,6 @@ class _Part:
         self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, and define the table at its first use."""
         name = f"table{a}"
         if a not in self.texts:
             code, first, *rest = self.program.steps[a]

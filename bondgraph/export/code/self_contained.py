@@ -29,7 +29,6 @@ class SelfContained:
     steps: Listing
 
     def on_tape(self) -> Routine:
-        """Return the routine on a separate tape, for derivatives with respect to the user's parameters."""
         tape = Tape()
         for block, size in zip(BLOCKS, self.sizes, strict=True):
             tape.inputs(block, size)
@@ -42,7 +41,7 @@ class SelfContained:
 
 
 def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
-    """Return a routine of `straight_lines` for `caller`. Raises `ModelError` E660 if the model has no routine of this name."""
+    """Return a routine of `straight_lines`. Raises `ModelError` E660 if the model has no routine of this name."""
     compiled = compiled_form(model, caller)
     routines = trace(compiled.system)[0]
     names = [word for word in routines if word != "prepare"]
@@ -61,8 +60,6 @@ def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
 
 
 def evaluate_steps(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
-    """Return the results of steps, computed with the function of each operation in `forms`; `blocks` support indexing, and a
-    table is a list."""
     values: list[Any] = []
     for kind, *arguments in code.steps:
         if kind == op.CONSTANT:
@@ -80,7 +77,6 @@ def evaluate_steps(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Cal
 
 
 def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Listing:
-    """Return one routine of t, x, the user's parameters and m, which begins with the steps of `prepare` that it needs."""
     p = BLOCKS.index("p")
     added = {
         step[2] - parameter_count for step in routine.steps if step[0] == op.INPUT and step[1] == p and step[2] >= parameter_count

@@ -23,12 +23,9 @@ from bondgraph.tape.routine import Listing
 from screws.names import answer_old_names
 
 MAX_INLINE_OPERATIONS = 24
-"""Maximum number of operations of a value that is written inline if it is used once; larger values get a symbol."""
 
 
 def forms() -> dict[int, Callable[..., Any]]:
-    """Return the SymPy form of each instruction, without evaluation where it only costs time."""
-
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
 
@@ -47,7 +44,6 @@ def forms() -> dict[int, Callable[..., Any]]:
 
 
 def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
-    """Return common subexpressions, each with a symbol, and the results. Short values that are used once stay inline."""
     texts = forms()
     uses = [0] * len(code.steps)
     for step in code.steps:

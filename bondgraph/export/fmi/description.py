@@ -16,7 +16,6 @@ CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
 """XML element of each interface type, in the order of the standard."""
 _OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
-"""Attribute that version 3.0 adds for each interface type."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,6 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute `initial`; empty for inputs and the time, which must not have it, and for constants."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}
@@ -194,7 +192,6 @@ def _scalars(variables: Iterable[ModelVariable]) -> Iterable[tuple[ModelVariable
 
 
 def scalar_names(variable: ModelVariable) -> list[str]:
-    """Return the names of a variable's entries in FMI 2.0."""
     return [_element_name(variable, number) for number in range(variable.size)]
 
 

@@ -12,7 +12,6 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 from bondgraph.render.diagram import Diagram
 
 MAX_SLIDERS = 6
-"""Maximum number of parameters with a slider if none are chosen."""
 _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 
@@ -52,11 +51,6 @@ def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable
 
 
 def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[float, float]]:
-    """Return the ranges of at most `MAX_SLIDERS` sliders: inputs first, then other tunable parameters, each from half to twice
-    its value, or from -1 to 1 for an input that is zero.
-
-    Matrices, and other parameters that are zero, have no sliders.
-    """
     settable = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability != "constant"]
     every = [each for each in settable if len(each.shape) < 2]
     ranges = dict[str, tuple[float, float]]()
@@ -72,7 +66,6 @@ def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[floa
 
 
 def icons(picture: Diagram, version: int) -> dict[str, bytes]:
-    """Return the contents of the graph's icon files by name; an empty dict without Matplotlib."""
     if importlib.util.find_spec("matplotlib") is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:

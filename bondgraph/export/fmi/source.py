@@ -30,9 +30,7 @@ from bondgraph.run.steppers.radau.radau5 import RADAU5
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
-"""Source files: code common to all models, and code of the model."""
 _PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
-"""Parts of an FMU's source that both versions share, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
 _FIELDS = {
     "integrator": "t stop h tried budget most fresh is_landing times rows samples written trial y m levels window clock_count",
@@ -111,13 +109,11 @@ def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twi
 
 
 def _changed(base: Image, other: Image) -> np.ndarray | None:
-    """Return the words in which two images differ; None if they differ in structure."""
     same = base.places == other.places and base.calls == other.calls and len(base.words) == len(other.words)
     return np.flatnonzero(base.words != other.words) if same else None
 
 
 def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray | None:
-    """Return the words in which two images differ; None unless all of them change by this factor."""
     words = None if other is None else _changed(base, other)
     if words is None or other is None:
         return None
@@ -127,8 +123,6 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
 
 @functools.cache
 def solver_source(method: Method) -> str:
-    """Return the source of the code common to all models with a method; for the project's own methods it is cached while the
-    project's sources are unchanged."""
     published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P, RADAU5)
     sources = cache.sources() if method in published else ""
     name = cache.key("source of units", method.name, sources) if sources else ""
@@ -227,7 +221,6 @@ def _sizes(variables: Iterable[ModelVariable]) -> str:
 
 
 def _constants(variables: Iterable[ModelVariable]) -> str:
-    """Return the C function that returns why a parameter cannot be set, or NULL if it can."""
     constants = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability == "constant"]
     cases = [
         f"    case {each.first + k}: return {_c_text(f'{each.name} is a {each.description}')};\n"

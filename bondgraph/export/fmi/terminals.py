@@ -43,16 +43,14 @@ class Terminal:
 
 @dataclass(frozen=True)
 class DrivenModel:
-    """Model whose open ports are driven by sources, which add inputs and outputs."""
-
     model: Compilable
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
 
 
 def drive_ports(model: Compilable) -> DrivenModel:
-    """Return a model with a source of zero at each open port: an Se at a 1-junction, an Sf at a 0-junction. The graph itself is
-    unchanged; a compiled model has no ports."""
+    """Return a model with a source of zero at each open port of a junction: an Se at a 1-junction, an Sf at a 0-junction. The
+    graph itself is unchanged; a compiled model has no ports."""
     if not isinstance(model, Graph) or not model.ports:
         return DrivenModel(model)
     bonds = {end.element: bond for bond in model.freeze().bonds for end in bond.ends}
@@ -80,8 +78,8 @@ def _owner_of(graph: Graph, port: str) -> tuple[str, Element | None]:
 
 
 def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Mapping[str, str]) -> list[Terminal]:
-    """Return the terminals: sources whose value is an input and whose flow or effort is an output, under any of its names;
-    `computed` maps other names of a value to the name under which it is computed."""
+    """Return the terminals: sources that give their value unchanged, with this value an input and their flow or effort an
+    output, under any of its names; `computed` maps other names of a value to the name under which it is computed."""
     named = {computed.get(each.name, each.name): each for each in variables if each.causality == "output"}
     inputs = {each.name for each in variables if each.causality == "input"}
     result = list[Terminal]()

@@ -62,15 +62,12 @@ class ModelVariable:
         return math.prod(self.shape)
 
     def reference(self, number: int = 0) -> int:
-        """Return the value reference of one of the variable's numbers; the reference of the first number also denotes the whole
-        array."""
+        """Return the value reference of one of the variable's numbers; that of the first number also denotes the whole array."""
         return (self.kind << PLACES) + self.first + number
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Inputs and outputs that the user chose, and parameters that cannot be set."""
-
     inputs: frozenset[str]
     outputs: Mapping[str, str]
     """User's name of each output, by the name under which it is computed."""
@@ -125,7 +122,6 @@ def _unknown(system: System, code: str, title: str, name: str, names: Iterable[s
 
 
 def _listed(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that an FMU lists: the user's entries, except empty arrays."""
     return [entry for entry in entries if entry.identifier and entry.size]
 
 
@@ -186,7 +182,6 @@ def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
-    """Return the variables without aliases that are names of other variables; a name that is already used gets a number."""
     taken, result = set[str](), list[ModelVariable]()
     every = list(variables)
     names = {variable.name for variable in every}

@@ -16,7 +16,6 @@ from bondgraph.output.tables import labels_of
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Return LaTeX of all values and of `more` names, by label; the value of a source has the letter of its effort or flow."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}
     for name in dict.fromkeys((*system.values, *more)):
@@ -31,7 +30,6 @@ def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = 
 
 
 def letter_of(letters: Mapping[str, str], name: str) -> str:
-    """Return LaTeX of a symbol: a value, a time derivative, a numbered symbol, or a common part s1, s2 ..."""
     if name in letters:
         return letters[name]
     if name.endswith("'"):
@@ -57,11 +55,8 @@ def _component(letter: str, index: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class ExpressionWriter:
-    """Writer of expressions, with a letter for each name, names for modes, and the symbols that come first in sums."""
-
     letters: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Names of the states of each mode signal."""
     first: Sequence[str] = ()
 
     def plain(self, expression: Any) -> str:
@@ -96,7 +91,6 @@ class ExpressionWriter:
         return expression.xreplace(swapped) if swapped else expression
 
     def _ordered(self, expression: Any) -> Any:
-        """Sort terms: inputs first, then by the order of the states."""
         if not expression.is_Add:
             return expression
         order = {name: k for k, name in enumerate(self.first)}
@@ -109,7 +103,6 @@ class ExpressionWriter:
 
 
 def plain_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any]) -> str:
-    """Return the equation, and a line for each part or each row of a matrix."""
     lines = [equation]
     for name, part in parts.items():
         if not getattr(part, "is_Matrix", False):
@@ -127,7 +120,6 @@ def plain_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any
 
 
 def latex_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any]) -> str:
-    """Return an `align*` environment: the equation and a line for each part; empty matrices are omitted."""
     shown = {name: part for name, part in parts.items() if 0 not in getattr(part, "shape", (1,))}
     return aligned([equation, *(rf"{name} &= {writer.latex(part)}" for name, part in shown.items())])
 

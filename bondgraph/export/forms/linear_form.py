@@ -144,7 +144,6 @@ def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str,
 
 
 def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:
-    """Return the coefficients of states and inputs in an expression that is linear in them; None if it is not."""
     row = [canonical(sympy.diff(expression, s), ()) for s in (*x, *u)]
     rest = canonical(expression.xreplace(dict.fromkeys([*x, *u], sympy.S.Zero)), ())
     changing = {*x, *u, sympy.Symbol("time", real=True)}
@@ -152,7 +151,6 @@ def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | Non
 
 
 def _expanded(equations: StateEquations) -> dict[str, Any]:
-    """Return rates and outputs, with unknowns solved for and all definitions expanded."""
     values: dict[Any, Any] = {}
     for system in equations.systems:
         needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
@@ -173,7 +171,6 @@ def _add_values(equations: StateEquations, names: set[str], values: dict[Any, An
 
 
 def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> ModelError:
-    """Return E276 for the first statement whose results are not linear in states and inputs."""
     system = compiled.system
     known_values, slopes = known_symbols(system, inputs_of(compiled), (), False)
     known_values |= {mode: symbol_of(system, mode) for mode in system.modes}
@@ -197,7 +194,6 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
 
 
 def _is_nonlinear(expression: Any, moving: Sequence[Any], time: Any) -> bool:
-    """Return True unless an expression is constant, or a sum of states and inputs with constant coefficients."""
     met = [s for s in moving if s in expression.free_symbols]
     if any(sympy.simplify(sympy.diff(expression, s, t)) != 0 for s in met for t in (*met, time)):
         return True

@@ -33,11 +33,8 @@ from bondgraph.units import Conversion
 
 @dataclass(frozen=True)
 class PartSelection:
-    """States of the selected part, and the values from outside."""
-
     states: tuple[State, ...]
     outside: frozenset[str]
-    """Values computed by statements of other elements."""
 
 
 def part_of(compiled: Compiled, path: str | None) -> PartSelection:
@@ -62,7 +59,6 @@ def is_inside(element: str, path: str | None) -> bool:
 
 
 def _owner(compiled: Compiled, state: State) -> str:
-    """Return the path of the element that owns a state: the longest element path that is a prefix of the state's name."""
     path = state.name
     while path and path not in compiled.model.elements:
         path = path.rpartition(".")[0]
@@ -70,7 +66,6 @@ def _owner(compiled: Compiled, state: State) -> str:
 
 
 MAX_COMBINATIONS = 16
-"""Maximum number of combinations of modes that are written as cases."""
 
 Modes = tuple[tuple[str, int], ...]
 """Mode signals, each with the index of its state."""
@@ -79,7 +74,6 @@ Modes = tuple[tuple[str, int], ...]
 def mode_combinations(
     system: System, statements: Collection[int], fixed_modes: Mapping[str, str], enumerate_modes: bool
 ) -> list[Modes]:
-    """Return all combinations of the relevant modes if `enumerate_modes`, else only the fixed modes."""
     read = {arg for index in statements for arg in system.statements[index].args}
     choices = []
     for mode, (states, _) in system.modes.items():
@@ -91,14 +85,12 @@ def mode_combinations(
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the states of automata with relevant modes that are not fixed."""
     read = {arg for index in statements for arg in system.statements[index].args}
     states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
     return {name: states for name, states in states_of.items() if name not in fixed_modes}
 
 
 def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
-    """Group combinations of modes by expression, the largest group last."""
     groups: dict[Any, list[Modes]] = {}
     for combination, expression in results:
         groups.setdefault(expression, []).append(combination)
@@ -243,7 +235,6 @@ class _Request:
     held: Mapping[str, str]
     requested: Sequence[str]
     names: Sequence[str]
-    """Label of every scalar of the requested values."""
 
 
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
@@ -307,8 +298,6 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
 def known_symbols(
     system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
-    """Return states, parameters and time as symbols or exact numbers, and the time derivatives of independent variables."""
-
     def exactly(value: Any) -> Any:
         numbers = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
         return numbers.reshape(np.shape(value)) if np.shape(value) else numbers[0]

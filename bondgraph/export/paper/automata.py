@@ -19,7 +19,6 @@ from bondgraph.render.sketch import text_width
 NAME_SIZE, LABEL_SIZE = 12.0, 10.0
 """Font sizes, px."""
 HALF_HEIGHT = 9.0
-"""Half of the height of a box, px."""
 OUTSIDE = 15.0
 """Space above and below boxes for the start, loops and ends, px."""
 LANE = 11.0
@@ -27,9 +26,7 @@ LANE = 11.0
 GAP = 34.0
 """Minimum distance between boxes, px."""
 MAX_NAME = 24
-"""Maximum number of characters of a name; longer names are shown without their middle."""
 MAX_PERMUTED = 6
-"""Maximum number of states for which every order is tried."""
 Arrows = Mapping[tuple[int, int | None], str]
 """Label of each arrow by (from, to), indices of states; an arrow to None ends the run."""
 Point = tuple[float, float]
@@ -49,7 +46,6 @@ class _Boxes:
 
 
 def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple[int, int | None]]) -> Figure:
-    """Return the figure; a transition is (from, to), with `to` = None if it ends the run; its label is its number, from 1."""
     numbers: dict[tuple[int, int | None], list[str]] = {}
     for number, ends in enumerate(transitions, start=1):
         numbers.setdefault(ends, []).append(str(number))
@@ -162,7 +158,6 @@ def _start(x: float, top: float) -> str:
 
 
 def _end(x: float, bottom: float, label: str) -> str:
-    """Return a dot in a ring below a state in which the run can end."""
     ring = _dot(x, bottom + 10.8, 3.6, f'fill="#ffffff" stroke="{COLOURED.ink}" stroke-width="1.0"')
     line = _line(f"M{x:.1f},{bottom:.1f} L{x:.1f},{bottom + 4.0:.1f}") + _head((x, bottom + 7.0), (0.0, 1.0))
     dot = _dot(x, bottom + 10.8, 1.9, f'fill="{COLOURED.ink}" stroke="none"')
@@ -198,10 +193,6 @@ def _label(x: float, y: float, label: str, anchor: str) -> str:
 
 
 def automaton_blocks(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
-    """Return an automaton: its states with their numbers, its start, and its transitions as a table and as a diagram.
-
-    An automaton that only changes coordinates has no diagram.
-    """
     system = writer.system
     mode = f"{path}.mode"
     states, start = system.modes[mode]
@@ -280,7 +271,6 @@ def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> l
 
 
 def clock_blocks(writer: Writer) -> list[Block]:
-    """Return the ticks of sampled blocks with the states that they set, and the times at which signals have jumps or kinks."""
     rows: list[tuple[Words, ...]] = []
     for clock in writer.system.clocks:
         offset = writer.letters[clock.offset]

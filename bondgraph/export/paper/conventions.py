@@ -26,7 +26,6 @@ LITERATURE = {
     "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
     "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
 }
-"""Full reference of each work, by the short name under which operations cite it."""
 
 
 def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:

@@ -50,12 +50,10 @@ from screws.errors import plural
 FOLD_ABOVE = 16
 """Number of elements above which the figure folds nested graphs."""
 MAX_BOXES = 80
-"""Number of boxes and elements above which there is no figure."""
 _SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
-    """Return the figure, whose elements have the numbers of their sections, or a sentence if there are more than `MAX_BOXES`."""
     model = compiled.model
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
@@ -140,8 +138,6 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Return the names of values without their own equation: values of transitions and solvers, powers outside the energy
-    balance, and ratios that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -168,7 +164,6 @@ class _Body:
     """Letters of unknowns, each with the number of the equation that determines it."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """Return the next equation; a line that explains letters of the equations before it has no number of its own."""
         if latex.startswith(REMARK):
             return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
@@ -276,7 +271,6 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
 
 
 _MAX_LINE = 60.0
-"""Maximum width of short equations on one line, in characters."""
 
 
 def _packed(lines: Iterable[str]) -> list[str]:

@@ -53,8 +53,6 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """Return `left = right` for each result of a statement, or one equation for all results; remarks on several results
-        have a separate line."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
@@ -131,7 +129,6 @@ class Writer:
         return name
 
     def sourced(self, statement: Statement) -> list[tuple[str, str]]:
-        """Return the equations of a statement, each with its source, unless a function defined elsewhere gives the source."""
         lines, sources = self.equations(statement), statement.op.source.split("\n")
         in_full = isinstance(statement.op, Constant) or latex_parts(statement.op, len(statement.outs)) is not None
         if not in_full:
@@ -146,7 +143,6 @@ class Writer:
         return rf"\tfrac{{d}}{{dt}}({self.letters[name]})"
 
     def implicit(self, unknown: Unknown) -> list[str]:
-        """Return the equations that determine an unknown, each with the modes in which it is active."""
         if not unknown.held:
             return [f"{self.right(self.producer[unknown.residual])} = 0"]
         if unknown.reason == "switch" and unknown.algebraic:
@@ -184,12 +180,9 @@ POSE_UNIT = "1, m"
 """Unit of a pose: quaternion and position."""
 
 _FACTOR = re.compile(r"#(\d+)(\^\{-1\})?(?=(?:\\,| )*#(\d+))")
-"""Pattern of an argument, possibly inverted, that is followed by another argument."""
 
 
 def _with_diagonals(line: str, vectors: Sequence[bool]) -> str:
-    """Return LaTeX with the diagonal matrix of each vector that multiplies a vector."""
-
     def factor(match: re.Match[str]) -> str:
         both = vectors[int(match[1]) - 1] and vectors[int(match[3]) - 1]
         return rf"\operatorname{{diag}}(#{match[1]}){match[2] or ''}" if both else match[0]
@@ -202,5 +195,4 @@ def _bare(name: str) -> str:
 
 
 def is_needless(statement: Statement) -> bool:
-    """Return True if a statement only defines the negative of a value, or a power that serves only to compute another power."""
     return statement.outs[0].endswith(ALONG_ARROW) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

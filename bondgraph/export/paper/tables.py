@@ -20,12 +20,10 @@ UNKNOWN = "not given"
 MAX_ENTRIES = 400
 """Maximum number of entries of an array that is listed; for larger arrays, only the size is given."""
 _MAX_COLUMNS = 10
-"""Maximum number of columns of a table of equal parts."""
 Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Map each value that is written once to the corresponding values of all equal parts."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)
@@ -58,7 +56,6 @@ def states(compiled: Compiled, letters: Letters, units: Mapping[str, str], digit
 
 
 def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> list[Block]:
-    """Return the table of all other letters, each with its name in the program, its shape and its unit."""
     system = compiled.system
     tabled = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []
@@ -81,8 +78,6 @@ def values(compiled: Compiled, letters: Letters, units: Mapping[str, str]) -> li
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return tables of the terms that differ among otherwise equal parts, with a column for each part or, for many parts, each
-    term."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")

@@ -186,7 +186,6 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
-    """Return the indices of the parameters on which the times of clocks or of time events depend."""
     program, settable = compiled.program, count(content.p)
     slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
     breaks = None if program.breaks is None else breaks_of(content.system)
@@ -196,7 +195,6 @@ def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
 
 
 def _inputs(routine: Routine, outputs: Any) -> set[int]:
-    """Return the indices in the block "p" of the inputs on which some outputs of a routine depend."""
     tape, read = routine.tape, set[int]()
     number = list(tape.blocks).index("p")
     for position in reachable(tape, [tape.scalar(routine.outputs[k]).index for k in outputs]):

@@ -55,7 +55,6 @@ def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> Funct
 
 
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
-    """Return the source of all procedures that a run with this method calls, and the names of the rules that they need."""
     prefix, called = names.prefix, set(names.of_calls.values())
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
@@ -85,7 +84,6 @@ def library_text(method: Method, prefix: str) -> str:
 
 
 def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collection[str], prefix: str) -> str:
-    """Return the `called` kernels, the `needed` rules of the interpreter and lookups, and the functions that they call."""
     dialect, apart, steps = _dialect(prefix), f"{prefix.upper()}APART", native_steps(code)
     kernels = [_kernel(f"{prefix}k_{name}", code[name], steps, dialect, apart) for name in called]
     rules = {name: rule_routine(rule) for name, rule in _RULES.items() if name in needed}

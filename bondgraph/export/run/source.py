@@ -38,7 +38,6 @@ OUTCOMES = {
     EventOutcome.NOT_FINITE: "a state is not finite",
     EventOutcome.STOPPED: "simultaneous collisions need Python",
 }
-"""Reason why an event ends a run in C, by outcome of the event."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,10 @@ class RunContent:
 
     @property
     def has_events(self) -> bool:
-        """True if machine code handles events or algebraic loops."""
         return "events" in self.image.tables
 
 
 def header_text(run: RunContent) -> str:
-    """Return the header: how to use the run, constants, the memory of a run, and prototypes."""
     n, upper, row = run.content.name, run.content.name.upper(), RowLayout.of(run.program)
     states, powers = run.program.states, row.powers
     returned = _constants(upper, {word: (int(status), text) for word, (status, text) in RETURNED.items()})

@@ -38,7 +38,6 @@ class _Reader:
                 return result
 
     def bytes(self) -> bytes:
-        """Read bytes that are preceded by their count."""
         length = self.number()
         self.place += length
         return self.content[self.place - length : self.place]

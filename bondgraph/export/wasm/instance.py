@@ -35,9 +35,7 @@ DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<'
 BASE = len(DIGITS)
 """Base of packed bytes; the digits are printable characters that need no escapes in a script or in JSON."""
 _SHOWN = "shown"
-"""Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
-"""The script's name of the array of each block."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,6 @@ class Instance:
     facts: Mapping[str, Any]
 
     def text(self, more: Mapping[str, Any]) -> str:
-        """Return the instance, with `more` entries, as JSON for a page; modules and image are packed (`packed_text`)."""
         instruction, sums = multiply_add_modules()
         binaries = {
             "instruction": instruction,
@@ -151,7 +148,6 @@ def _starts(row: RowLayout) -> dict[str, int]:
 
 
 def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
-    """Return the array of each number, and its index in this array."""
     columns, outputs = list[tuple[str, int]](), 0
     for slot in shown:
         first = outputs if slot.block == "out" else slot.start

@@ -34,14 +34,12 @@ _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementp
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 """Call by which `emit.text` allocates a large workspace on the heap."""
 _SHARED = "elementary."
-"""Prefix of the names of functions that several LLVM modules share."""
 _DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)
 _TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*)", align 8$', re.MULTILINE)
 """Definition of an array of constants, as `emit.tables` writes it."""
 
 
 def is_available() -> bool:
-    """Return True if the installed LLVM can write WebAssembly."""
     return have_llvm() and cross_target(TRIPLE) is not None
 
 
@@ -91,7 +89,6 @@ def _for_target(text: str) -> str:
 
 
 def workspaces(texts: Iterable[str]) -> int:
-    """Return the size of all large workspaces in LLVM modules, bytes."""
     return sum(int(size) for text in texts for size in _WORKSPACE.findall(text))
 
 
@@ -109,15 +106,12 @@ def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
 
 @functools.cache
 def solver_module(method: Method) -> bytes:
-    """Return the module that runs a method with error control; it is the same for all models."""
     written = solver_libraries(method)
     called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
     return compile_module([*map(module_text, written.values()), _elementary_text()], [*SOLVER_PROCEDURES, *called])
 
 
 def model_module(texts: Sequence[str], exported: Collection[str]) -> bytes:
-    """Return the module of a model: its kernels, from their LLVM IR, and the required functions of the interpreter of
-    derivatives."""
     interpreted = any(name.startswith(INTERPRETER) for name in exported)
     return compile_module([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
 

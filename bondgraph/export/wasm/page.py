@@ -30,7 +30,6 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.names import similar_names
 
 DEFAULT_PANELS = 4
-"""Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 REPLAYS = "this page only replays a run: it was made with an llvmlite that cannot write WebAssembly"
 
@@ -123,7 +122,6 @@ def live_page(
 
 
 Panel = Sequence[tuple[str, Slot]]
-"""Quantities that share a panel, by name."""
 
 
 def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
@@ -146,7 +144,6 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
 
 
 def _has_one_unit(slot: Slot) -> bool:
-    """Return True for a number, or a nonempty array whose components have the same unit."""
     return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
@@ -207,12 +204,10 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
 
 
 def doubts_of(result: Result) -> list[str]:
-    """Return the reasons why a run cannot be trusted, one line each."""
     return [f'{doubt.reason}, at about t = {doubt.time:.4g} s ("{doubt.suspect}")' for doubt in result.warnings]
 
 
 def _shown_unit(unit: str) -> str:
-    """Return a unit as a page shows it: "" for a pure number."""
     return "" if unit == "1" else unit
 
 

@@ -21,9 +21,8 @@ from bondgraph.run.accuracy.strong_cycles import StrongCycles, balance_strong_cy
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Limits of the number of balancing sweeps and of the ratio of row and column sums that counts as balanced."""
 FAR = 16.0
-"""Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
+"""Ratio of row and column sums above which a run is marked `uneven` after all sweeps."""
 MIN_GROWTH = 1.001
 """Smallest growth by which a scale is raised: without this limit, rounding would slowly raise the scales of a ring with unit
 gains."""
@@ -53,8 +52,6 @@ def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
 def are_balanced(
     s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint, most: Fixed
 ) -> bool:
-    """Return True if the ratios of the sums of B_ij s_j / s_i over rows and columns are below `most` in every run; otherwise
-    mark the `uneven` runs."""
     for i in range(s.states):
         into[i] = 0.0
         out_of[i] = 0.0
@@ -79,8 +76,6 @@ def are_balanced(
 
 
 def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> None:
-    """Change the scales until the row and column sums of each component are about equal; mark runs whose sums still differ
-    greatly after all sweeps as `uneven`."""
     for _ in range(MAX_SWEEPS):
         if are_balanced(s, values, scales, into, out_of, uneven, MAX_IMBALANCE):
             return
@@ -93,9 +88,8 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s; a state without a rate
-    of its own takes the fastest rate of the states that drive it. The last of 3 n + 1 values in `work` becomes 1 in runs whose
-    couplings stay far from balanced, so that `fastest_by_cycles` is needed."""
+    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. The last of 3 n + 1
+    values in `work` becomes 1 in runs that need `fastest_by_cycles`."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -121,7 +115,6 @@ def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> Non
 
 
 def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first if sweeps do not suffice."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):

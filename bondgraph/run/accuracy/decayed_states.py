@@ -65,8 +65,6 @@ def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: 
 
 
 def rates_of_decayed(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, side: float, out: Reals) -> None:
-    """Evaluate the rates with each decayed state moved to `side` times its error allowance, where -1 means the other side of
-    zero."""
     moved = w.moved
     for i in range(w.n):
         allowed = w.rtol * w.size[i]

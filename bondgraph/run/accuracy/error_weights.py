@@ -80,7 +80,6 @@ def weights_raise_sizes(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment, with new natural scales if its modes are new or a state has neither a size nor a scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_raise_sizes(w, x)
     is_known = has_begun_modes(w, m)
@@ -162,8 +161,8 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the largest energy of a storage per squared displacement of a state from x, by second differences; 0 if no energy is
-    visible. The displacement grows until one is, because small energies are lost in the rounding errors of other energies."""
+    """Return the largest energy of a storage per squared displacement of a state, by second differences; 0 if no energy is
+    visible. The displacement grows, because small energies are lost in the rounding errors of other energies."""
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
         if modes[i] != m[i]:
@@ -329,8 +328,6 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Measure the noise after steps of length h were rejected at the tolerance `relative`; raise the gain if noise had already
-    been found."""
     weights_refresh(w, t, x, m)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
@@ -351,7 +348,6 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Halve the noise gain, down to 1, and measure the noise again, after many noisy steps or repeated rejections."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 

@@ -15,7 +15,7 @@ MODE_SETS = 64
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
 """Rounding noise is measured at POINTS points along each line, with the spacings SPANS relative to the sizes of the states."""
 PATTERNS = 8
-"""Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
+"""Number of sparsity patterns of couplings that a run keeps."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of natural scales that are computed ahead: only the fastest rates, or also the scales propagated along couplings."""
 
@@ -54,15 +54,12 @@ PatternBuffers = Annotated[list[Any], Array(SparsityPattern)]
 PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
-"""Array with a value for each state and each integrated power."""
 PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
 PerParameter = Annotated[Reals, Length(lambda c: c.parameters)]
 PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
-"""Array with a value for each nonzero of the Jacobian."""
 Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
 SeenModes = Annotated[Reals, Length(lambda c: MODE_SETS * c.modes)]
 Point = Annotated[Reals, Length(lambda c: 1 + c.n + c.modes)]
-"""Array with a time, the states and the modes."""
 Balance = Annotated[Reals, Length(lambda c: 3 * c.n + 1)]
 Reached = Annotated[Reals, Length(lambda c: c.n + c.entry_count)]
 Points = Annotated[Reals, Length(lambda c: len(SPANS) * POINTS * (c.n + c.quadratures))]

@@ -39,7 +39,6 @@ fraction NOTHING of its size, and is at rest only if its size is at most this fr
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Store the natural scales of the states in `scales`; 0 where nothing drives a state."""
     scales, later = w.scales, w.later
     propagated_scales(w, t, x, m, w.size)
     for i in range(w.n):
@@ -50,8 +49,6 @@ def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
-    """Evaluate the missing scales `ahead` longest steps after t; return False if no scale is missing, or if further rounds change
-    nothing."""
     n, scales, later, moved, is_missing = w.n, w.scales, w.later, w.moved, False
     for i in range(n):
         moved[i] = x[i] + scales[i] * DISPLACEMENT
@@ -80,7 +77,6 @@ def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> 
 
 
 def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Store the scales before propagation in `later`, and raise `fastest` to at least 1 / (longest step)."""
     n, speed, driven, later = w.n, w.fastest, w.driven, w.later
     least = 1.0 / w.longest
     for i in range(n):
@@ -93,8 +89,8 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Store in `driven` the largest rate of each state, now and after a fraction of its time constant 1 / `fastest`, when its
-    source may have begun to act. If the rate has grown steeply by then, as with an exponential law, scale it down to the
-    shorter time constant at that time."""
+    source may have begun to act. If a rate has grown steeply by then, as with an exponential law, scale rates down to the
+    shorter time constants at that time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
         w.rates(formula_time(w, t), x, w.p, m, largest)
@@ -240,8 +236,7 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses for loop
-    unknowns drive nothing, because the rates depend on the solution; the drift correction is left out, because it is not a
-    rate of the model."""
+    unknowns drive nothing, because the rates depend on the solution."""
     count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
     nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)
@@ -321,8 +316,6 @@ def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
 
 
 def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
-    """Evaluate the nonzeros of the Jacobian at the time in `coupled_at` and x, with the steps of
-    `emit.interpreter.steps.derivatives`."""
     numbers, rows, nonzeros, constants = w.numbers, w.rows, w.nonzeros, w.constants
     for i in range(w.number_count):
         numbers[i] = constants[i]

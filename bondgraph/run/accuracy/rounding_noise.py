@@ -23,13 +23,10 @@ _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """Return the relative displacement of each of n states (n,), different for each state and equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Measure the rounding noise of rates and powers, and store it in `sigma`; the largest of |x|, `size` and `scale` is the size
-    of a state."""
     n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
     width = n + w.quadratures
     for i in range(n):

@@ -24,7 +24,6 @@ WEAKEST = 2.0**-100
 HIGHEST, LOWEST = 1e250, 1e-250
 """Range of the levels. If a coupling is faster, because scales have overflowed, all scales restart at one."""
 NO_DRIVER = -1
-"""`driver` of a cluster whose scales no coupling has raised."""
 
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 
@@ -45,8 +44,7 @@ class StrongCycles(Table):
 
 
 def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: Reals) -> None:
-    """Change the scales so that the couplings along each strong cycle are about equally fast, the strongest cycles first. The
-    result does not depend on units."""
+    """Change the scales so that the couplings along each strong cycle are about equally fast, the strongest cycles first."""
     level = highest_level(s, values, scales)
     if not level < HIGHEST:
         for i in range(s.states):
@@ -103,8 +101,6 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the chain of drivers of a state's cluster returns to this cluster, and mark the clusters along the chain;
-    return False for a state that does not represent its cluster."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

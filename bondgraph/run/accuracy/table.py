@@ -163,8 +163,6 @@ class ErrorWeights:
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run that has reached x and in which the rounding errors of the rates exceeded the
-        tolerance `relative` in `steps` steps."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
@@ -234,7 +232,6 @@ def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
 
 
 def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return scales (n,) propagated along the couplings from state to state; `speed` (n,) as from `fastest_rates`."""
     reached, values = np.array(scales, dtype=float), _contiguous(couplings.values)
     arrays = values, speed, reached, np.empty(len(scales) + len(values))
     _procedure("propagate", 5)(couplings.structure.table.address, *map(address_of, arrays))

@@ -19,8 +19,6 @@ from bondgraph.run.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
-    """Runs computed together; `fields.BatchTable` describes the arrays."""
-
     status: np.ndarray
     ends: np.ndarray
     modes_end: np.ndarray
@@ -167,7 +165,6 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Convert times since the start to the user's clock; the final time becomes exactly the requested time."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def result(self) -> BatchResult:

@@ -69,7 +69,6 @@ class Image:
         return first + fields.kind.layout()[field][0]
 
     def segments(self, gap: int = 4) -> list[tuple[int, np.ndarray]]:
-        """Return the nonzero ranges of the block with their first words; ranges at most `gap` zeros apart are joined."""
         filled = np.flatnonzero(self.words)
         cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
         ranges = np.split(filled, cuts) if len(filled) else []
@@ -108,18 +107,12 @@ def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batc
 
 
 def kernels_of(program: Program) -> list[Kernel]:
-    """Compile and return all kernels that machine code may call in a run by an explicit method."""
     kernels = [*program.kernels, program.boxes, *program.resets, *program.pushes, *program.supplies]
     kernels += [loop.kernel for loop in program.loops]
     return [kernel for kernel in kernels if kernel is not None and kernel.address]
 
 
 def image_of_tables(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], names: Mapping[int, str]) -> Image:
-    """Return the image of tables, all memory that they point to, and further arrays; `names` are the names of functions by
-    address.
-
-    Raises a ValueError for the address of a function that has no name.
-    """
     every = list(_reached(tables.values()))
     memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])
     words, places, calls, pointers = memory.words(), list[tuple[int, int]](), list[tuple[int, str]](), list[int]()
@@ -201,7 +194,6 @@ class _Memory:
 
 
 def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield the addresses that a table and its arrays hold, each with a name for messages, its word, and True if it is code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
         if kind in (float, int, bool):
@@ -231,5 +223,4 @@ def run_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 
 def with_prefix(name: str, other: str = "k_") -> str:
-    """Return the name of a function that an image calls, with the prefix of its library, or with `other` for a kernel."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

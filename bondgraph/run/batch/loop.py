@@ -127,7 +127,6 @@ def check_run(r: BatchTable, m: Reals) -> bool:
 
 
 def begin_batch_run(r: BatchTable, run: int) -> int:
-    """Begin the run with this number in the current tables; return 1, or 0 if Python has to begin it."""
     p, numbers = r.p[run * r.p_stride :], r.table.p
     for i in range(r.p_count):
         numbers[i] = p[i]

@@ -7,7 +7,6 @@ from bondgraph.run.batch.fields import BatchTable
 
 
 def record_loop_steps(r: BatchTable, k: int, date: float, row: Reals, m: Reals) -> None:
-    """Record, at a sample, the size of each unknown after the Newton steps of an evaluation, and the remaining step."""
     loops, x, out = r.table.instants, r.x_solved, r.loop_out
     if loops is None:
         return

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times
-    (`PreparedProgram.requested_times`)."""
     start, end = checks.run_interval(settings["t_start"], t_end)
     since, dates = checks.sample_times(settings["samples"], start, end)
     relative, absolute = checks.tolerances(program, settings["rtol"], settings["atol"])
@@ -104,8 +102,6 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False with interpreted formulas, delays, clocked library
-        blocks, or algebraic loops together with clocks or time breaks."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -142,7 +138,8 @@ class PreparedProgram:
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, as `simulate` does, and warn if the run ended early or cannot be trusted; raise E323 instead if `strict`."""
+        """Run once, and warn of an early end, of doubtful validity, or of a tolerance below rounding errors; if `strict`,
+        raise E323 instead of the first two warnings."""
         result = self.checked_run(x0, p, m0, self.progress) if self.kept is None else self._kept_result(self.kept, x0, p, m0)
         if result.ok and not result.statistics.rounding.steps:
             return result
@@ -207,8 +204,8 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """Run once in machine code, and continue in Python if machine code stops early; return None if only Python can begin the
-        run."""
+        """Run once in machine code, and continue in Python if machine code stops early or the samples are not valid; return
+        None if only Python can begin the run."""
         with self._workspace() as space:
             machine_run = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if machine_run.status == Status.NOT_STARTED:
@@ -260,7 +257,7 @@ class PreparedProgram:
 
     @cached_property
     def _compiled(self) -> bool:
-        """True after all code that events may need is compiled; `simulate` waits only for the code that its own events need."""
+        """True after all code that events may need is compiled."""
         program = self.program
         for kernel in (*program.resets, *program.supplies, *program.pushes):
             assert kernel is None or kernel.address is not None
@@ -309,7 +306,6 @@ class PreparedProgram:
         return runner.run(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
-        """Return a key of the clocks of the run in the first row of p (runs, parameters)."""
         with self._workspace() as space:
             return space.schedules.keys(p[:1])[0]
 

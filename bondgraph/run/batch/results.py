@@ -41,7 +41,6 @@ class KeptOfRun:
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
-        """Return the kept values of a single run, (*shape) or (samples, *shape); NaN after an early end."""
         failed = result.failure is not None and not self.over_time
         return np.full(self.shape, np.nan) if failed else self.measure(result)
 
@@ -120,13 +119,11 @@ class BatchResult:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that computed each run (runs,): "cpu" or the name of a GPU."""
         name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 
     @property
     def ok(self) -> np.ndarray:
-        """True for runs that reached their end and can be trusted, (runs,)."""
         is_ok = np.ones(len(self), dtype=bool)
         is_ok[[*self.failures, *self.warnings, *self.errors]] = False
         return is_ok

@@ -103,7 +103,6 @@ def _numbers_of(
 
 
 def put_runs(table: FieldTable, blocks: tuple[np.ndarray, np.ndarray, np.ndarray], runs: slice, batch: RunBatch) -> None:
-    """Point the table to a slice of the runs p, x and m, (runs or 1, values) each, and to their rows of the batch."""
     for name, block in zip(("p", "x", "m"), blocks, strict=True):
         table[f"{name}_stride"] = 0 if len(block) == 1 else block.shape[1]
         table.point(name, block if len(block) == 1 else block[runs])

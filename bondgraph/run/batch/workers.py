@@ -42,23 +42,17 @@ MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 
 
 class RunDuration:
-    """Measured duration of a run, `each`, s; 0 until it is known."""
-
     def __init__(self) -> None:
         self.each = 0.0
 
 
 class WorkQueue:
-    """Work queue of runs: threads take chunks of at least `least` runs until the work is `called_off`."""
-
     def __init__(self, runs: int, least: int, duration: RunDuration, called_off: threading.Event):
         self.taken, self._runs, self._duration, self._called_off = 0, runs, duration, called_off
         self._target = ChunkTarget(MAX_CALL_SECONDS, MIN_CALL_SECONDS, least)
         self._threads, self._lock = 1, threading.Lock()
 
     def share(self, threads: int) -> int:
-        """Let at most this many threads share the remaining runs, and fewer if further threads would not pay off; return their
-        number."""
         most = (self._runs - self.taken) * self._duration.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(most)) if self._duration.each else threads)
         return self._threads
@@ -106,7 +100,6 @@ class WorkerPool:
 
     @contextmanager
     def map_over_threads(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
-        """Yield a `map` over the threads; an exception or an interrupt cancels the work."""
         if self.threads == 1:
             yield map
             return
@@ -164,8 +157,9 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of the runs with values p, x and m (runs or 1, values), computed by machine code if `machine` (on the
-        `gpu`, if one is given), and otherwise one by one. Runs that machine code cannot finish are repeated one by one."""
+        """Return the ends of the runs with values p, x and m (runs or 1, values). Machine code computes them if `machine` and
+        if it can also check them, on the `gpu` if one is given; other runs, and runs that it cannot finish, are computed one
+        by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
@@ -214,8 +208,8 @@ class BatchRunner:
         return collected.result()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes; None for too few runs, for a method without lanes, and for a model without
-        kernels in lanes or with events, clocks, time breaks or loops. Raises `RunError` E306 for an invalid number of lanes."""
+        """Return the kernels for runs in SIMD lanes; None if the model, the method or so few runs do not use them. Raises
+        `RunError` E306 for an invalid number of lanes."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
             raise RunError(Problem("E306", f"lanes cannot be {lanes!r}", (f"allowed: {allowed}",)))

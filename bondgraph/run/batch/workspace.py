@@ -89,7 +89,6 @@ class MachineRun:
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
-        """Return the result of a finished run; `start_energies` (storages,), J, are the energies before any event."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
             solver=MACHINE_CODE,
@@ -135,7 +134,6 @@ class Schedules:
         self.ticks: ClockSchedule
 
     def runs_by_clocks(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for p (runs or 1, parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         groups, first = list[tuple[bytes, slice]](), runs.start
@@ -260,8 +258,6 @@ class Workspace:
             self.handler.check()
 
     def result(self, machine_run: MachineRun, settings: Settings, begin: float) -> Result:
-        """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
-        start time by `time.perf_counter`, s."""
         rounding = self.weights.rounding(machine_run.effort.noisy, self._local, machine_run.t, machine_run.x, machine_run.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return machine_run.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
@@ -272,7 +268,6 @@ class Workspace:
         return RunCheckpoint(*tables, machine_run.status, samples, machine_run.logged, self.start_energies(p, m))
 
     def reconnect_events(self) -> None:
-        """Reconnect the events to this integrator after Python has continued a run, perhaps with another integrator."""
         if self.handler is not None:
             self.handler.use_arrays(self.table.arrays)
 
@@ -311,7 +306,6 @@ class Workspace:
         return table
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy per storage, J, at the start of the last run, before any event."""
         if self._energies is None:
             return np.zeros(0)
         call, own_p, own_m, out = self._energies
@@ -340,12 +334,8 @@ class Workspace:
         called_off: Event,
     ) -> None:
         """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in
-        `batch`; abandon runs that are unfinished when the work is `called_off`.
-
-        Calls release the interpreter's lock; each group of consecutive runs with equal clocks takes one or more calls, so that
-        interrupts are handled. Constraints are checked along a run if `watch`; with kernels in `lanes`, several runs advance
-        simultaneously.
-        """
+        `batch`; abandon unfinished runs when the work is `called_off`. Constraints are checked along a run if `watch`; with
+        kernels in `lanes`, several runs advance simultaneously."""
         samples = (self.settings.times, self.settings.dates) if watch else self.requested
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -366,7 +356,6 @@ class Workspace:
                     continue
 
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
-        """Return the table of runs, without lanes, for a loop on a GPU; constraints are checked if `watch`."""
         table = self._table_for(
             (self.settings.times, self.settings.dates) if watch else self.requested, watch, kept, outputs, None
         )

@@ -13,8 +13,6 @@ from bondgraph.run.program import RunTransition
 
 @dataclass(frozen=True)
 class BoxArrays:
-    """Arrays of the table by name, from the layouts of the problems and the program's transitions."""
-
     layouts: Sequence[BoxLayout]
     edges: Sequence[RunTransition]
 

@@ -84,7 +84,6 @@ def regularise(s: BoxTable, epsilon: float) -> None:
 
 
 def invert(s: BoxTable) -> bool:
-    """Invert the block of all basic unknowns by elimination with row pivots; return False if it is singular."""
     n, count, width = s.n, 0, 2 * s.n
     for i in range(n):
         if s.status[i] == 0:
@@ -122,7 +121,6 @@ def invert(s: BoxTable) -> bool:
 
 
 def enter(s: BoxTable, chosen: int) -> bool:
-    """Add a row to the basic rows by bordering the inverse; return False if its pivot is too small."""
     n, k = s.n, s.count
     pivot = s.regular[chosen * n + chosen]
     for i in range(k):
@@ -150,7 +148,6 @@ def enter(s: BoxTable, chosen: int) -> bool:
 
 
 def leave(s: BoxTable, chosen: int) -> None:
-    """Remove a row from the basic rows; the last basic row takes its place in the inverse."""
     n, last, place = s.n, s.count - 1, 0
     while s.basic[place] != chosen:
         place += 1
@@ -177,7 +174,6 @@ def at_bound(s: BoxTable, i: int) -> float:
 
 
 def evaluate(s: BoxTable) -> None:
-    """Evaluate unknowns, residuals and their rounding errors along the path in the current modes."""
     n, k = s.n, s.count
     for i in range(n):
         value, terms = s.shifted[i], s.terms[i]
@@ -260,7 +256,6 @@ def begin_path(s: BoxTable) -> None:
 
 
 def follow_path(s: BoxTable) -> bool:
-    """Follow the path from the modes in `status` to the solution of the regularised problem; return False if none is found."""
     n, t, fresh = s.n, 1.0, s.count < 0
     for i in range(n):
         value = s.offset[i] * s.scale[i]

@@ -13,7 +13,7 @@ from bondgraph.run.table import FieldTable
 class BoxOutcome(IntEnum):
     SOLVED = 0
     NO_SOLUTION = 1
-    """The problem has no solution; `fault` is the row that cannot be satisfied."""
+    """No solution is found, probably because row `fault` cannot be satisfied."""
     TOO_MANY_PIVOTS = 2
     """Rounding errors make the pivots cycle or a block of the matrix singular."""
 

@@ -88,8 +88,6 @@ def pass_singular_positions(
 
 
 def _cross(part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress) -> tuple[RunPart, RunPart] | None:
-    """Return the part of the run up to the end of the passage, and the part after it, or None if the position cannot be
-    passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
@@ -128,7 +126,6 @@ def _cross(part: RunPart, loss: RankLoss, settings: Settings, choice: Selection,
 
 
 def _half_width(result: Result, time: float, settings: Settings) -> float | None:
-    """Return half the width of the passage, s, of a singular position at this time; return None if there are too few samples."""
     count = int(np.searchsorted(result.since, time))
     if count < 2:
         return None
@@ -158,7 +155,6 @@ class _Closure:
         return np.hstack([*(outputs[slot] for slot in self.slots), flows])
 
     def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the nearest states (n,) at which violations and flows vanish."""
         steps = DIFFERENCE * np.diag(self.sizes)
         for _ in range(NEWTON_STEPS):
             values = self(t, np.vstack([x, x + steps, x - steps]), m)

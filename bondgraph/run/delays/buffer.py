@@ -154,8 +154,6 @@ def _constant(value: float) -> Callable[[float], float]:
 
 
 def _check(program: Program, lengths: np.ndarray) -> None:
-    """Raise `RunError` E332 for a delay that is not positive and finite, and E334 for delays in a model with algebraic loops
-    that need iteration."""
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"

@@ -102,7 +102,6 @@ def fit(c: Reals) -> None:
 
 
 def mark_break(d: DelayTable, level: int) -> None:
-    """Mark the next row as starting at a break of this level, unless the break has become smooth."""
     capped = (SMOOTH if d.direct else 0) if level > SMOOTH else level
     if capped > 0 and (d.level == 0 or capped < d.level):
         d.level = capped

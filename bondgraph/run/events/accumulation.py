@@ -41,8 +41,6 @@ def window_length(ring: Reals, first: int) -> float:
 
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
-    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
-    negligible."""
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -63,7 +61,6 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 
 
 def add_event(s: EventTable, t: float, i: int) -> int:
-    """Add an event of transition i at t; return the pattern of its times, or 0."""
     ring, before = s.times[i * HISTORY :], s.counts[i]
     ring[ring_index(before)] = t
     following = before + 1
@@ -150,7 +147,6 @@ def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool
 
 
 def mark_rested(s: EventTable) -> bool:
-    """Mark all transitions in `resting`; return True if one of them had no mark at this instant."""
     is_new = False
     for k in range(s.resting_count):
         if s.rested[s.resting[k]] != 1:
@@ -160,7 +156,6 @@ def mark_rested(s: EventTable) -> bool:
 
 
 def rest(s: EventTable, t: float, row: int) -> int:
-    """Apply the states of rest of the transitions in `resting`, in log rows starting at `row`; return the number of rows."""
     written = 0
     for k in range(s.resting_count):
         i = s.resting[k]

@@ -25,7 +25,6 @@ STOPS, PASSES, TOUCHES = 0, 1, 2
 
 
 def has_jumped(s: EventTable) -> bool:
-    """Return True if a state after a transition differs from x_here by more than the tolerance of the run."""
     least = larger(MIN_JUMP, s.rtol)
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -87,7 +86,6 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
 
 
 def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
-    """Write the states that are reset by the edge, if any, from the source of transition `index` to the mode beyond zero."""
     edge = s.pass_edges[index]
     if edge >= 0:
         make_ready(s, edge)
@@ -97,7 +95,6 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Let the flow of transition `index` pass zero, with any reset of the edge to the mode beyond zero, and begin `row`."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)
@@ -106,7 +103,6 @@ def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def runs_away(s: EventTable, probe: float) -> bool:
-    """Return True if a rate in `speed` is not finite, or changes a state by more than the size of that state within `probe` s."""
     for j in range(s.kept_count):
         k = s.kept[j]
         size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
@@ -116,8 +112,6 @@ def runs_away(s: EventTable, probe: float) -> bool:
 
 
 def slip_edge(s: EventTable, index: int, count: int) -> int:
-    """Return the transition from the target of `index` back to its source; `NO_TRANSITION` if there is none, or if it is among
-    the first `count` transitions `taken`."""
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
             for k in range(count):

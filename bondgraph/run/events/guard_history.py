@@ -55,7 +55,6 @@ REVERSAL_RATIO = 0.01
 
 @functools.lru_cache(maxsize=64)
 def trial_changes(count: int) -> np.ndarray:
-    """Return changes (TRIALS, count) of `count` states as fractions of their sizes, read-only and equal at every call."""
     changes = np.random.default_rng(1).uniform(-_AROUND, _AROUND, (TRIALS, count))
     changes.flags.writeable = False
     return changes

@@ -24,10 +24,8 @@ from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
 UNTRIED = -1
-"""Value of `bounces` before the reset of a transition has been tried (`is_bounce`)."""
 
 NO_TIME = -1.0
-"""Value of `time_seen` before the first evaluation of the guards."""
 SAME_SIZE = 2.0**-20
 """Relative change of the size of a state up to which rounding errors of guards remain valid."""
 
@@ -57,7 +55,6 @@ def guards_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
 
 
 def shortest_interval(s: EventTable, t: float) -> float:
-    """Return the shortest distinguishable time interval, with a margin, s."""
     return 4.0 * PERTURBATION * (abs(s.origin) + abs(t)) + MIN_LOOK_AHEAD * s.span
 
 
@@ -77,8 +74,6 @@ def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -
 
 
 def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
-    """Evaluate the guards into `near` at the k-th neighbouring point of x, for states of `sizes` (n,), at a time later by a
-    rounding error."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -87,8 +82,6 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute the rounding errors of the guards at (t, x), where their values are `now`, from this many pairs of points for
-    states of `sizes` (n,)."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -216,7 +209,6 @@ def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y
 
 
 def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
-    """Return the growth of guard i along the motion from (t, y) during the longest look-ahead."""
     rates_at(s, t, y, s.p, s.tried_speed)
     ahead(s, t, y, s.p, MAX_LOOK_AHEAD * s.span, s.tried_speed, s.tried_ahead, s.tried_soon)
     guards_at(s, t, y, s.p, s.tried_now)
@@ -252,7 +244,6 @@ def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 
 def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if transition i is a bounce; a reset for which this is not known is tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
         s.bounces[i] = int(reverses_guard(s, t, x, i))
@@ -314,7 +305,6 @@ def has_unmoved(s: EventTable) -> bool:
 
 
 def mark_rises(s: EventTable, t: float, h: float) -> None:
-    """Mark the open guards that have risen by more than their rounding errors, both at the start and after h s."""
     count, now, change, least, there, errors = s.transitions, s.now, s.change, s.least, s.soon, s.was
     y, sizes, is_open = s.x_shift, s.x_ahead, s.open
     rises = False

@@ -226,8 +226,6 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), segment_start: float = 0.0
     ) -> RunPoint:
-        """Handle the events at the start, or at the end of a segment in which the guards `fired`, by calling `function` with the
-        table."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -241,7 +239,6 @@ class EventHandler:
         return RunPoint(at.t, arrays["y"][:n], arrays["y"][n:], arrays["m"], at.reached)
 
     def begin(self, t: float, levels: np.ndarray) -> None:
-        """Begin a segment at t with these levels (2 k,) (`Integrator.restart`)."""
         self.table["segment_start"] = t
         self.table.arrays["start_levels"][:] = levels
 
@@ -253,7 +250,6 @@ class EventHandler:
         table["events_left"] = self.max_events - len(self._log)
 
     def after_call(self) -> int:
-        """Add the rows of machine code to the log; return the number of sample rows whose modes it has written."""
         self._log.take(self._rows[: int(self.table["logged"])])
         self._log.labels = self.labels
         return int(self.table["held_rows"])
@@ -264,8 +260,6 @@ class EventHandler:
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """Fill the rest of the `modes` (samples, modes) of a run with m, its modes since its last event; return the remaining
-        rows of its log (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
@@ -279,7 +273,6 @@ class EventHandler:
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:
-        """Return the transition and the label of the log row that explains the last outcome; without such a row, the start."""
         row = int(self.table["suspect"])
         if row < 0:
             return NO_TRANSITION, EventLabel("start", "")

@@ -53,8 +53,7 @@ MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
 
 
 def first_fired(s: EventTable, t: float, probe: float) -> int:
-    """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `is_evaluated` if the guards have
-    been evaluated.
+    """Return the first transition in order that has fired and is due, or `NO_TRANSITION`.
 
     For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and a
     rounding error does not end a run.
@@ -76,7 +75,6 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
 
 
 def first_firing(s: EventTable) -> int:
-    """Return the first transition in order whose guard rises and that `once` does not mark; `NO_TRANSITION` if there is none."""
     for k in range(s.transitions):
         i = s.order[k]
         if s.rising[i] == 1 and s.once[i] == 0:
@@ -225,7 +223,6 @@ def record_sizes_here(s: EventTable) -> None:
 
 
 def record_sizes(s: EventTable) -> None:
-    """Raise the sizes of states to those at the samples since the last event, at the ends of all steps, and at this event."""
     n, sizes, rows, width = s.n, s.sizes, s.rows, s.width
     for k in range(s.seen, s.written):
         for i in range(n):
@@ -368,7 +365,6 @@ def commit(s: EventTable, last: int) -> None:
 
 
 def handle_event(s: EventTable) -> bool:
-    """Handle the event at t, or the start; return False if the run ends here for the reason in `outcome`."""
     s.consulted, s.stopped = False, False
     for i in range(s.n):
         s.x_here[i] = s.y[i]
@@ -400,8 +396,6 @@ def take_parameters(s: EventTable) -> None:
 
 
 def open_events(s: EventTable) -> bool:
-    """Reset event handling, take over the parameters, and solve the algebraic loops at the start values; return True if all loops
-    are solved."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.segment_start = 0.0, 0.0
     s.events_left = s.most_events
@@ -426,7 +420,6 @@ def open_events(s: EventTable) -> bool:
 
 
 def handle_start(s: EventTable) -> bool:
-    """Handle the events at the start, and write the modes of the first sample; return False if the run ends here."""
     done = handle_event(s)
     modes, held = s.modes, s.all_held
     for i in range(modes):

@@ -22,8 +22,6 @@ replaces, since the start, s; `label` is the index of a label, or `NO_LABEL`."""
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Layout of the row of a fired transition: scalars, then states and modes before and after, then the supplied energies."""
-
     states: int
     modes: int
     powers: int

@@ -27,7 +27,6 @@ NEVER, ALWAYS, ANSWERS = 0, 1, 2
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
-    """Return True if x equals the states at the start of the instant, within rounding error."""
     start = s.x_start
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -68,8 +67,6 @@ def any_rises(s: EventTable, t: float, probe: float) -> bool:
 
 
 def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> bool:
-    """Return True if transition `index` leads from m_here to the modes of the start or of one of `count` rows starting at `row`;
-    compare only rows with the same `code`."""
     modes, after = s.modes, s.m_after
     for i in range(modes):
         after[i] = s.m_here[i]
@@ -83,7 +80,6 @@ def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> b
 
 
 def go_to(s: EventTable, row: int, node: int) -> None:
-    """Set x_here and m_here to combination `node` of the rows starting at `row`, or to the start."""
     x, m = s.x_start, s.m_start
     if node != NO_TRANSITION:
         reached = row_of(s, row + node)

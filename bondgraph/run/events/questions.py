@@ -17,7 +17,6 @@ def make_ready(s: EventTable, i: int) -> None:
 
 
 def has_room(s: EventTable, number: int) -> bool:
-    """Enlarge the log if row `number` needs it; return True if the log has space for this row."""
     if number >= s.log_room:
         s.enlarge_log(s)
     return number < s.log_room

@@ -70,7 +70,6 @@ class Event:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """Indices of all transitions in this event."""
         return self.simultaneous or (self.transition,)
 
     @property
@@ -110,7 +109,6 @@ class Events(Sequence[Event]):
     def from_machine_code(
         cls, program: Program, p: np.ndarray, start: float, chunks: Sequence[np.ndarray], labels: Sequence[EventLabel]
     ) -> Events:
-        """Return the events of rows that machine code has filled, in chunks (k, width), with the labels of the rows."""
         if len(chunks) == 1:
             rows = chunks[0]
         else:
@@ -215,7 +213,6 @@ class Events(Sequence[Event]):
         return (self[k] for k in range(len(self)))
 
     def with_earlier_start(self, by: float) -> Events:
-        """Return the same events, of a run whose start is `by` s earlier."""
         rows = self._rows.copy()
         rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += by
         return Events(self._program, self._p, self._start - by, rows, self._labels)

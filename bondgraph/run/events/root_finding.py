@@ -138,8 +138,6 @@ def guards_by_cubic(c: StepTable, theta: float, h: float, g: Reals, step: Fixed)
 
 
 def mark_crossings(marks: Disjoint, g: Reals, count: int) -> None:
-    """Mark guards with 2 if they rise through zero between two fractions, and with 1 if they have a crest below zero at a
-    fraction."""
     for i in range(count):
         kind = 0.0
         for j in unrolled(range(1, POINTS - 1)):
@@ -151,7 +149,6 @@ def mark_crossings(marks: Disjoint, g: Reals, count: int) -> None:
 
 @inline
 def bend(c: StepTable, i: int) -> float:
-    """Return the largest distance of guard i, at the quarters of the step, from the line through its values at both ends."""
     g, count, a, e = c.g, c.guard_count, c.g[i], c.g[c.guard_count * (POINTS - 1) + i]
     first, second, third = a * 0.75 + e * 0.25, (a + e) * 0.5, a * 0.25 + e * 0.75
     sides = larger(abs(g[count * 2 + i] - first), abs(g[count * 4 + i] - third))
@@ -159,8 +156,6 @@ def bend(c: StepTable, i: int) -> float:
 
 
 def is_quartic(c: StepTable, i: int) -> bool:
-    """Return True if the quartic through the values of guard i at the quarters of the step predicts its values at the first
-    and the last probe."""
     g, count, end = c.g, c.guard_count, c.g[c.guard_count * (POINTS - 1) + i]
     off = quartic_misfit(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, c.probes[i], c.probes[count * 3 + i])
     return off <= bend(c, i) * _FIT + larger(larger(abs(g[i]), abs(end)), abs(g[count * 3 + i])) * (8.0 * EPSILON)
@@ -187,8 +182,6 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 
 @inline
 def is_crest(left: float, middle: float, right: float) -> bool:
-    """Return True if the middle of three values of a guard is negative, not below the others, and above one of them by more than
-    rounding error."""
     rise = middle - smaller(left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -277,11 +270,8 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
 
 
 def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float, at_high: float, step: Fixed) -> float:
-    """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
-
-    The Illinois method converges in about ten steps; after twenty (for a guard that leaves zero without a slope), use bisection.
-    Set `steep` if the guard may jump there.
-    """
+    """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative) by the Illinois method;
+    after twenty steps, as for a guard that leaves zero without a slope, by bisection. Set `steep` if the guard may jump there."""
     a, b, below, above, true_below, true_above = low, high, at_low, at_high, at_low, at_high
     side, flat, tolerance = 0, False, resolution(c, h)
     mean_slope = (at_high - at_low) / (high - low)
@@ -318,7 +308,6 @@ def resolution(c: StepTable, h: float) -> float:
 
 
 def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: float, at_high: float, step: Fixed) -> None:
-    """Find the zero crossing of guard i between two fractions, and keep it in `theta` if it is earlier."""
     was_steep = c.steep[i]
     crossing = root(c, h, i, low, high, at_low, at_high, step)
     if crossing >= c.theta[i]:
@@ -341,8 +330,6 @@ def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
 
 
 def rises_once(c: StepTable, i: int) -> bool:
-    """Return True if guard i rises through zero at most once, according to its quartic, with a margin of a quarter of its
-    `bend`."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_rises_once(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
@@ -366,8 +353,6 @@ def polynomial_error(c: StepTable, i: int) -> float:
 
 
 def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> float:
-    """Fill `part` with the Bernstein coefficients of the polynomial through values of guard i in a part of the step, and return
-    their error."""
     values, size = c.bernstein, 0.0
     for k in range(DEGREE + 1):
         values[k] = guard_at(c, h, low + (high - low) * (float(k) / DEGREE), i, step)

@@ -16,7 +16,6 @@ HISTORY = 1000
 
 CHATTERING, ZENO = 1, 2
 PATTERNS = ("", "chattering", "Zeno")
-"""Names of the patterns of event times, by number."""
 
 
 class EventOutcome(IntEnum):

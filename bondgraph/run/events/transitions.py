@@ -13,7 +13,6 @@ from bondgraph.run.events.state import EventTable
 from bondgraph.run.kernel_functions import formula_time
 
 NO_TRANSITION = -1
-"""Index that means no transition."""
 
 _NAN = float("nan")
 
@@ -54,8 +53,6 @@ def record_fired(s: EventTable, i: int, number: int) -> None:
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here and m_here to x_after
-    and m_after."""
     n, modes, x, m = s.n, s.modes, s.x_here, s.m_here
     row[SCALARS.index("since")] = t
     row[SCALARS.index("time")] = s.start + t
@@ -75,8 +72,6 @@ def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Fire transition `index` at t from x_here, m_here, into x_after, m_after and a row of the log; `fire_by_impulse` may undo
-    the jump of the states."""
     begin_row(s, t, index, row)
     reset, supply, time = s.resets[index], s.supplies[index], formula_time(s, t)
     if reset is not None:
@@ -144,7 +139,6 @@ def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bo
 
 
 def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
-    """Evaluate the states after transition `index` from the k-th neighbouring point of x_here."""
     reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
     for i in range(s.n):
         y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))

@@ -17,7 +17,6 @@ _ROWS = 16
 
 
 def band_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int, lower: int, upper: int) -> bool:
-    """Factorise a band matrix, as `dense_factor` does."""
     above = lower + upper
     length = above + lower + 1
     for k in range(n):
@@ -46,7 +45,6 @@ def band_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int, lower: int, 
 
 
 def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int) -> None:
-    """Solve with the factors of a band matrix, as `dense_solve` does."""
     above = lower + upper
     length = above + lower + 1
     for k in range(n):

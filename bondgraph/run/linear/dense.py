@@ -43,8 +43,6 @@ def dense_factor(a: Reals, pivots: Ints, row_weights: Reals, n: int) -> bool:
 
 
 def dense_eliminate(a: Reals, pivots: Ints, row_weights: Reals, n: int, k: int, first: int, last: int) -> bool:
-    """Choose the pivot of column k, swap rows in the columns from `first` to `last`, and subtract multiples of column k from the
-    columns after it. Return True if there is no pivot."""
     column, left = a[k * n + k :], n - k
     place = pivot_of(column, row_weights[k:], left)
     pivots[k] = k + place
@@ -75,8 +73,6 @@ def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
 
 @inline
 def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of a column as in the block that starts at `first`, and compute the entries of the column in the rows of the
-    block."""
     swap_rows(column, pivots, first)
     for row in unrolled(_ASCENDING):
         value = column[row]
@@ -133,7 +129,6 @@ def subtract_block(out: Reals, block: Reals, n: int, f0: float, f1: float, f2: f
 
 
 def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
-    """Overwrite b (n,) with the solution, from the factors of `dense_factor`."""
     first = 0
     while first + BLOCK <= n:
         solve_forward(a[first * n + first :], b[first:], pivots, first, n)
@@ -155,7 +150,6 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
 
 
 def solve_backward(a: Reals, b: Disjoint, left: int, n: int) -> None:
-    """Solve for the last block of the first `left` unknowns, and subtract multiples of its columns from the rows above."""
     above = left - BLOCK
     block, right = a[above * n + above :], b[above:]
     for row in unrolled(_DESCENDING):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, inline
 
 TINY = 1e-290
-"""Magnitude below which numbers carried from row to row become zero. Far from a source, solutions decrease by a factor from row
-to row and would become subnormal numbers, which slow down a processor a hundredfold."""
+"""Magnitude below which numbers carried from row to row become zero. Far from a source, solutions decrease by a factor from
+row to row and would become subnormal numbers, which are slow."""
 
 
 @inline
@@ -16,8 +16,6 @@ def without_tiny(value: float) -> float:
 
 @inline
 def pivot_of(column: Reals, row_weights: Reals, count: int) -> int:
-    """Return the index of the largest of the first `count` entries of a column, weighted by `row_weights`; of equal entries,
-    return the first."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * row_weights[i]

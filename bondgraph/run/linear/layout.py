@@ -12,7 +12,6 @@ DENSE, BAND, SPARSE = range(3)
 
 
 KINDS = ("dense", "band", "sparse")
-"""Kinds of layouts, and the modules of their factorisations."""
 
 
 SOLUTIONS = 8
@@ -53,8 +52,6 @@ class MatrixLayout:
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
-    """Return the layout, of the requested kind or the cheapest, of a matrix with its diagonal and entries (k,) in these rows and
-    columns."""
     constructors = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
         return constructors[kind](n, rows, columns)[0]

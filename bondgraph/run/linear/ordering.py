@@ -34,7 +34,6 @@ class FillPattern:
 
 
 def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return an order in which entries lie near the diagonal (reverse Cuthill-McKee)."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     return np.asarray(reverse_cuthill_mckee(_symmetric_pattern(n, rows, columns), symmetric_mode=True), dtype=np.int64)
@@ -71,7 +70,6 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count, for each column, the columns of a supernode that starts there, which share the rows below it."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):

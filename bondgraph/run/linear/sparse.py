@@ -61,8 +61,6 @@ def sparse_factor(s: SystemTable) -> bool:
 
 
 def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, below: Ints, first: int) -> None:
-    """Subtract from a column multiples of the `_BLOCK` columns of a supernode that start at `first`: compute the factors,
-    which are entries of U, and update the rows below the block."""
     a, b, c = lower[below_at[first] :], lower[below_at[first + 1] :], lower[below_at[first + 2] :]
     start = below_at[first + 3]
     column, rows = work[first:], below[start:]
@@ -81,7 +79,6 @@ def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, 
 
 
 def sparse_solve(s: SystemTable) -> None:
-    """Overwrite the right-hand side with the solution, from the factors of `sparse_factor`."""
     below_at, below, above_at, above, b, n = s.below_at, s.below, s.above_at, s.above, s.right, s.n
     inverse, lower, upper = s.inverse, s.lower_factor, s.upper_factor
     for j in range(n):

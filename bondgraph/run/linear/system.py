@@ -61,7 +61,6 @@ def fill_system(s: SystemTable, j: Reals, h: float) -> None:
 
 
 def factor_system(s: SystemTable) -> bool:
-    """Factorise the matrix; return True if it is singular or nearly singular."""
     if s.kind == DENSE:
         return dense_factor(s.matrix, s.pivots, s.row_weights, s.n)
     if s.kind == BAND and s.lower == 1 and s.upper == 1:

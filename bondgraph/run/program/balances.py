@@ -90,7 +90,6 @@ class Balances:
     islands: tuple[tuple[Island, BalanceColumns], ...]
 
     def island_of(self, storages: int, powers: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the index of the island of each storage and of each power; zeros for a single balance."""
         of_storages, of_powers = np.zeros(storages, dtype=np.int64), np.zeros(powers, dtype=np.int64)
         for k, (_, columns) in enumerate(self.islands):
             of_storages[columns.storages] = of_powers[columns.powers] = k

@@ -55,13 +55,11 @@ class BondValues:
 
     @property
     def power(self) -> np.ndarray:
-        """Power (k,): effort times flow, or the flow of a pseudo-bond, summed over the components of a vector bond."""
         product: np.ndarray = self.flow if self.pseudo else self.effort * self.flow
         return product if product.ndim == 1 else product.sum(axis=1)
 
 
 def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tuple[BondVariables, ...]:
-    """Return the bonds of a model in their order; `resolve` returns the name under which a value is computed."""
     return tuple(
         BondVariables(
             name=bond.name,

@@ -90,7 +90,6 @@ class _Writer:
         return self.word(f"load {kind}, ptr {_at(name)}")
 
     def fail_if(self, condition: str, what: str, **fields: str) -> None:
-        """Write code that returns the number of fault `what` if a condition is true, after setting these fields of the table."""
         self.faults.append(what)
         self.count += 1
         self.put(f"br i1 {condition}, label %fault{self.count}, label %next{self.count}")
@@ -200,7 +199,6 @@ outputs. After a failure the outputs are NaN, and the library is not called agai
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
-    """Write code that sets the inputs of a group, each rounded to a value of its type; a number out of range is a fault."""
     kind, values = TYPES[unit.version][group.type_name], write.field(word + 2, "ptr")
     for index, place in enumerate(group.places):
         value = number = write.word(f"load double, ptr {write.word(_entry('%out', 'double', places[place]))}")

@@ -28,12 +28,10 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """Number of values."""
         return math.prod(self.shape)
 
     @property
     def stop(self) -> int:
-        """Index after the last value."""
         return self.start + self.size
 
 

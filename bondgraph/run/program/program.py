@@ -200,7 +200,6 @@ class Program:
 
     @OnceProperty
     def jacobian_couplings(self) -> tuple[Kernel | None, StructureCache]:
-        """Kernel of the derivatives of the rates for error control, and the cache of coupling structures."""
         kernel, pattern = self._derivatives if self.couple is None else self.couple()
         nothing = np.zeros(self.states + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
         return kernel, StructureCache(*(nothing if pattern is None else pattern))
@@ -214,7 +213,6 @@ class Program:
 
     @cached_property
     def is_machine_code(self) -> bool:
-        """True if all `kernels` are machine code, and the derivatives for error control are evaluated in machine code."""
         if not all(kernel.is_machine_code for kernel in self.kernels):
             return False
         couple = self.jacobian_couplings[0]
@@ -222,7 +220,6 @@ class Program:
 
     @OnceProperty
     def balances(self) -> Balances:
-        """Energy balances that check a run: the total and, if there are several islands, the balance of each."""
         return balances(self.islands, self.power_roles, ROLES)
 
     @property

@@ -12,7 +12,6 @@ from bondgraph.run_arguments import StartValues
 
 
 def start_values(program: Program, x: np.ndarray, m: np.ndarray, parameters: Mapping[str, Any] | None = None) -> StartValues:
-    """Return the states x (n,) and modes m (modes,) of a program by name, with `parameters` that were solved for."""
     values: dict[str, Any] = {}
     for name in program.mode_states:
         slot = program.layout[f"{name}.mode"]

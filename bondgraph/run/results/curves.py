@@ -31,7 +31,6 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
     chosen = names_by_panel(result, names)
     with panels(len(chosen), axes, "quantity", result.program.name) as panel_axes:
         for several, each in zip(chosen, panel_axes, strict=True):
@@ -45,7 +44,6 @@ def names_by_panel(result: Plottable, names: Sequence[str | Sequence[str]]) -> l
 
 
 def _names(model: str, several: Any) -> tuple[str, ...]:
-    """Return the names of one panel; raise E150 for anything but names."""
     names = (several,) if isinstance(several, str) else tuple(several) if isinstance(several, Iterable) else (None,)
     if not all(isinstance(name, str) for name in names):
         cure = 'plot("spring.q", ("mass.flow", "damper.flow")), with a name or several names for each panel'

@@ -112,7 +112,6 @@ class Ledger:
         return relative(float(np.max(np.abs(self.residual), initial=0.0)), self.in_play)
 
     def summary(self) -> dict[str, float]:
-        """Return the account at the end of the run."""
         names = ("stored", "supplied", "dissipated", "injected", "lost")
         last = {name: float(getattr(self, name)[-1]) for name in names}
         start = {"stored at start": float(self.stored[0])}
@@ -126,7 +125,6 @@ class Ledger:
         return cell(line("energy account", "from the start to the end of the run"), self.tables())
 
     def tables(self) -> str:
-        """Return HTML: the account at the end, and collapsible tables of its domains and elements."""
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, self.unit)) for name, value in self.summary().items()]
         units_of = {name: island.unit for island in self.islands for name in (*island.elements, *island.domains)}

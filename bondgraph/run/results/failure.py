@@ -26,7 +26,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
-        "a switch with a state for each side instead of a discontinuous law of the suspect",
+        "a switch with a state for each side, if a law of the suspect jumps",
         "a looser rtol, or a larger max_steps",
     ),
     "algebraic loop": (
@@ -116,7 +116,6 @@ class ValidityConcern:
 def describe(
     program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "", cures: tuple[str, ...] = ()
 ) -> Failure:
-    """Return a failure with the state by name and the `cures`, by default the usual remedies of its kind."""
     unknowns = {program.layout.label("x", place): loop for loop in program.loops for place in loop.states}
     if kind == "not finite" and suspect in unknowns:
         suspect, cures = ", ".join(unknowns[suspect].elements), cures or LOOP_CURES
@@ -129,8 +128,6 @@ def describe(
 def cause(
     bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
 ) -> tuple[str, str, str]:
-    """Return the kind and the message of an integrator's failure, and the suspected state or element; `reason` is "kind:
-    message"."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
         return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
@@ -141,8 +138,6 @@ def cause(
 
 
 def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the kind and the message of the failure at the last event, which led to states x (n,), and the suspected element or
-    state."""
     program, table, outcome = handler.program, handler.table, EventOutcome(int(handler.table["outcome"]))
     if outcome == EventOutcome.UNSOLVED:
         named = ", ".join(program.loops[int(table["unsolved"])].elements)
@@ -195,7 +190,8 @@ def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: flo
 
 
 def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
-    """Return the element whose power or energy is nearest to the largest floating-point number and so overflows first."""
+    """Return the element with the largest power or energy, which overflows first; the largest state if the program has
+    neither."""
     program = bound.program
     names = (*program.power_names, *program.energy_names)
     with np.errstate(all="ignore"):
@@ -207,7 +203,6 @@ def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
 
 
 def fastest_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray) -> str:
-    """Return the name of the state that changes fastest relative to the sizes of the states, `size` (n,)."""
     with np.errstate(all="ignore"):
         speed = np.abs(bound.rates(t, x, m)) / np.where(size > 0.0, size, np.inf)
     return bound.program.layout.label("x", int(np.nanargmax(speed))) if np.any(np.isfinite(speed)) else ""

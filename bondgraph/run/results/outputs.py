@@ -21,8 +21,8 @@ MAX_REQUESTS = 32
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
-    """Return the kernel of all outputs, or a kernel of these slots only if there are many values, and the index of each slot in
-    its output; without slots or outputs, return None and no indices."""
+    """Return the kernel of all outputs or, where that saves much work, of these slots only, and the index of each slot in its
+    output; without slots or outputs, return None and no indices."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}

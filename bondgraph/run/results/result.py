@@ -84,7 +84,6 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Time inside the integrator per evaluation of the rates, including all overhead, s."""
         return self.integration_time / max(self.rates, 1)
 
 

@@ -37,7 +37,6 @@ class StructureCache:
         return JacobianCouplings(structure, diagonal, values[off_diagonal])
 
     def structure(self, is_coupling: np.ndarray) -> tuple[CouplingStructure, np.ndarray, np.ndarray]:
-        """Return the structure of the entries that the mask (nonzeros,) selects, and their indices on and off the diagonal."""
         key = is_coupling.tobytes()
         cached = self._cached.get(key)
         if cached is None:

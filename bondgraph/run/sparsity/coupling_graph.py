@@ -125,8 +125,6 @@ def search(g: CouplingGraph) -> None:
 
 
 def sort_couplings(g: CouplingGraph) -> None:
-    """Find where the couplings of each column and of each row begin, and the columns of the couplings sorted by rows
-    (`drivers`)."""
     find_starts(g.driven, g.columns, g.couplings, g.states)
     find_starts(g.drivers_at, g.rows, g.couplings, g.states)
     for i in range(g.states):
@@ -140,7 +138,6 @@ def sort_couplings(g: CouplingGraph) -> None:
 
 @inline
 def find_starts(starts: Ints, by: Ints, count: int, n: int) -> None:
-    """Find where each of n groups begins when couplings are grouped by the numbers `by`."""
     for k in range(count):
         after = by[k] + 1
         starts[after] = starts[after] + 1
@@ -244,8 +241,6 @@ def find_ear(g: CouplingGraph, start: int, first: int) -> None:
 
 
 def write_ear(g: CouplingGraph, start: int, end: int, last: int) -> None:
-    """Write the steps of an ear that begins at `start`, backwards from its `last` coupling and the state `end` before this
-    coupling; mark these states as reached."""
     predecessor, queue = g.predecessor, g.queue
     states, couplings = g.ear_states[g.ear_steps :], g.ear_couplings[g.ear_steps :]
     length, at = 0, end

@@ -21,8 +21,6 @@ from bondgraph.tape.taylor import NoSeries, order_for
 
 
 def choose(program: Program, settings: Settings) -> Selection:
-    """Return the method for a run; raise E304 if the program lacks a Jacobian or Taylor series that the method needs, or a
-    Jacobian that band or sparse algebra needs."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
         title = f"{settings.linear} algebra needs a Jacobian, but the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))

@@ -89,8 +89,6 @@ def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> 
 
 
 def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
-    """Count an accepted step in which rounding errors exceed the allowed error of a state, and record the largest such rounding
-    error of each state."""
     used = False
     for i in range(c.n):
         rounding, allowed = method.rounding(c, i, h), error_weight(c, i, abs(c.y_new[i]))
@@ -206,7 +204,6 @@ def settle_at(c: IntegratorTable, t: float) -> int:
 
 
 def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
-    """Update the sizes of states and the levels of guards at the end of a step of an external solver, with states x (n,) at t."""
     for i in range(c.n):
         c.size[i] = larger(c.size[i], abs(x[i]))
     if c.guard_count > 0:

@@ -231,8 +231,6 @@ def compare_last_stages(c: ExplicitTable, method: Fixed) -> None:
 
 
 def limited_by_stability(c: ExplicitTable, h: float, above: float, below: float, method: Fixed) -> bool:
-    """Test for stiffness by the sums of squares of the differences of rates (`above`) and states (`below`) between the last stage
-    and the end of the step."""
     if h * h * above > below * method.coefficients.boundary**2 and is_far(c, h):
         c.mild = 0
         c.stiff += 1

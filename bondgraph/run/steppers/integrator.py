@@ -56,7 +56,6 @@ class Page:
         self.total += count
 
     def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Return the rows of the next page, as a `NextPage` does; `count` excludes the rows that `written` counts."""
         assert self._following is not None, "rows for all samples"
         self.total += count
         self._rows = self._following(self.written + count, m, self.written + held if held else 0)

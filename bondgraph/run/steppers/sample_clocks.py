@@ -44,7 +44,6 @@ def flush(c: IntegratorTable, until: float) -> None:
 
 
 def last_due(c: IntegratorTable, first: float) -> float:
-    """Return the latest time of ticks that count as simultaneous with the next tick, at `first`."""
     return first + larger(abs(c.t), abs(first)) * SAME_TIME
 
 

@@ -144,7 +144,6 @@ class IntegratorTable(StepTable):
 def table_of(
     kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: ErrorWeights, sizes: Mapping[str, int]
 ) -> FieldTable:
-    """Return the table of a run, with its arrays; `sizes` are integers outside the table that determine lengths of arrays."""
     fields, program = kind.layout(), bound.program
     table, guards = FieldTable(kind), 0 if program.guards is None else program.guards.n_out
     counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}
@@ -213,8 +212,6 @@ def update_levels(c: IntegratorTable, now: Reals) -> None:
 
 
 def next_row(c: IntegratorTable, until: float) -> int:
-    """Return the index of the row to fill for the next sample time up to `until`, or -1, and count the row as filled; call
-    `drain` if the rows are full."""
     while c.written >= c.samples:
         if c.drain is None:
             return -1

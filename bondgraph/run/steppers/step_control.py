@@ -53,7 +53,8 @@ def is_too_slow(c: IntegratorTable) -> bool:
 
 
 def propose_step(c: IntegratorTable) -> int:
-    """Propose the next step, of length `trial` to the time `target`, or end the segment."""
+    """Return `ATTEMPT` with the next step, of length `trial` to the time `target`, or the status after due ticks, a pause or
+    the end."""
     if c.stop - c.t <= (tiny_of(c.t) if c.steps > 0 else 0.0):
         c.t = c.stop
         return Status.STOP

@@ -49,7 +49,6 @@ class SampleConsumer:
         self.account = RunningAccount(program, settings.p, run.log, run.start_energies, len(since))
 
     def take(self, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Consume states (k, n), integrated powers (k, powers) and modes (k, modes) of the next samples."""
         program, settings, first = self._run.bound.program, self._run.settings, self.seen
         rows = slice(first, first + len(x))
         self.seen = rows.stop
@@ -81,7 +80,6 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """Return the number of valid samples after the last page; if a solution was lost, end the run before it."""
         lost = self._search.result()
         if lost is None:
             return self.seen
@@ -89,8 +87,6 @@ class SampleConsumer:
         return max(lost.sample, 1)
 
     def kept_samples(self, valid: int) -> tuple[np.ndarray, ...]:
-        """Return the indices (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of the samples that were
-        kept among the first `valid`."""
         numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
         is_valid = numbers < valid
         return numbers[is_valid], np.ascontiguousarray(x[is_valid]), m[is_valid], np.ascontiguousarray(q[is_valid])

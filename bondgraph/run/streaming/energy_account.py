@@ -10,8 +10,8 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_names, events_before, members, totals_of
 
 MAX_SAMPLES = 5000
-"""Approximate maximum number of samples of an account; in a longer run, the sample with the largest residual represents each
-group of consecutive samples."""
+"""Approximate maximum number of samples of an account; in a longer run, one sample represents each group of consecutive
+samples."""
 
 _OF_ISLAND = ("residual", "energy scale so far", "largest residual so far")
 _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residual", "in play")
@@ -83,7 +83,6 @@ class RunningAccount:
         return lost_before
 
     def ledger(self, until: float) -> Ledger:
-        """Return the account up to a time on the user's clock, s."""
         indices = np.flatnonzero(self._numbers >= 0)
         _, first = np.unique(self._numbers[indices], return_index=True)
         rows = self._rows[indices[first]]

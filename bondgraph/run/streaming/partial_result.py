@@ -66,8 +66,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; raise E347 for any
-        other name."""
+        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; raise E347 for a
+        quantity that was not kept."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:

@@ -30,7 +30,6 @@ class ChosenQuantities:
         return tuple(KeptQuantity(name, slot.unit, slot.shape) for name, slot in self.slots.items())
 
     def values(self, t: np.ndarray, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
-        """Return values (k, *shape) at times t (k,), states x (k, n), parameters p and modes m (k, modes)."""
         out = np.zeros((len(t), 0)) if self.kernel is None else self.kernel.many(t, x, p, m)
         blocks, values = {"x": x, "m": m, "out": out}, dict[str, np.ndarray]()
         for name, slot in self.slots.items():

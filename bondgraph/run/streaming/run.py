@@ -71,7 +71,6 @@ class KeptRuns:
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
-        """Run with these settings, and return the checked result; wall time is measured from `begun` (`time.perf_counter`)."""
         sink: Sink = Memory(len(self.requested[0])) if self.sink is None else sink_for(self.sink)
         try:
             sink.begin(self.program.name, self.chosen.quantities)

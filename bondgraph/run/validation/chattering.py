@@ -70,7 +70,6 @@ class SlidingMode:
 
 
 def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> bool:
-    """Return True if rounding errors of states and parameters change the rate as much as the jump does."""
     now, jumped = (bound.rates(t, x, m)[sides.state] for x in (sides.before, sides.after))
     states, numbers = (values * (1.0 + perturbations(len(values))) for values in (sides.before, bound.p))
     near = bound.program.rates.many(np.full(len(states), bound.clock(t)), states, numbers, m)

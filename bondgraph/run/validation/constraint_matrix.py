@@ -73,7 +73,6 @@ class RowScaling:
     signs: np.ndarray
 
     def scaled(self, matrices: np.ndarray, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Scale matrices (k, n, n), whose rows have these indices, to symmetric, dimensionless form."""
         scale, signs = self.scale[indices], self.signs[indices]
         scaled = (signs * scale)[:, None] * matrices * scale
         return (scaled + scaled.transpose(0, 2, 1)) / 2.0
@@ -109,7 +108,6 @@ class ConstraintMatrix:
         return diagonals
 
     def eigenvalues(self, entries: np.ndarray, scaling: RowScaling) -> np.ndarray:
-        """Return the eigenvalues of the matrices with these entries, scaled by `scaling`, (k, n), ascending."""
         eigenvalues = np.empty((len(entries), len(self.closing.owners)))
         for part in self.blocks:
             count = max(1, MAX_NUMBERS // len(part.indices) ** 2)

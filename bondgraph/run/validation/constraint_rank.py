@@ -89,7 +89,6 @@ def _singular_position(
 
 
 def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return the square root, along a run (k,), of the smallest eigenvalue that is not zero throughout."""
     return _ScaledRoots(constraints, constraints.entries(t, x, m)).at_samples
 
 

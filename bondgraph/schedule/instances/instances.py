@@ -123,7 +123,6 @@ class Instances:
         return statements
 
     def equal_values(self) -> np.ndarray:
-        """Return pairs (k, 2) of equal values."""
         pairs = [kind.rows[:, list(pair)] for kind in self.kinds for pair in kind.pattern.equal]
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=int)
 
@@ -135,8 +134,6 @@ class _Members:
 
 
 def instances(model: Model, causality: Causality) -> Instances | None:
-    """Return the instances of a model, or None if it is small, has too many patterns, or has vectors, modes, signals, dependent
-    storages or units to be converted."""
     if (
         len(model.elements) < MIN_ELEMENTS
         or model.automata

@@ -272,7 +272,7 @@ MAX_FUNCTION_STEPS = 400
 
 
 MAX_OPTIMISED_LENGTH = 60_000
-"""Maximum length, in characters, of LLVM IR that is optimised; optimising this much takes about 60 ms."""
+"""Maximum length, in characters, of LLVM IR that is optimised."""
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
@@ -374,7 +374,6 @@ class _Single(NamedTuple):
 
     @property
     def form(self) -> Hashable:
-        """Key that is equal for calls with the same LLVM IR."""
         return self.kind, tuple(block for block, _ in self.ins), tuple(block for block, _ in self.outs)
 
 

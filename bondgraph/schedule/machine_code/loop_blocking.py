@@ -71,7 +71,7 @@ def tile_loops(loops: Sequence[KernelLoop]) -> list[Tiled]:
 
 
 def _lag(group: Tiled, loop: KernelLoop) -> int | None:
-    """Return the lag, in instances, of a loop behind the loops of a group, or None if it is more than a round."""
+    """Return the lag, in instances, of a loop behind the loops of a group, or None if the loop cannot join the group."""
     if group.loops[0].count < 2 * TILE or not group.loops[0].parallel:
         return None
     lag = 0
@@ -177,7 +177,7 @@ class Fusion:
 
 
 def fuse_loops(group: Tiled, others: Sequence[KernelLoop]) -> Fusion | None:
-    """Fuse a group whose kernels are short and read recent rounds, else return None; `others` are all loops after it."""
+    """Fuse a group, or return None if that does not pay off; `others` are all loops after it."""
     loops, lags = group.loops, group.lags
     if len(loops) < 2 or sum(len(loop.kind.program.steps) for loop in loops) > MAX_FUSED_STEPS:
         return None

@@ -34,7 +34,6 @@ FACETS = (4, 8, 16, 32)
 
 
 def check_facets(facets: int | str, name: str) -> int | str:
-    """Return the number of facets, or "cone"; raise E501 for anything else."""
     if facets == CONE or (isinstance(facets, int) and not isinstance(facets, bool) and facets in FACETS):
         return facets
     counts = ", ".join(map(str, FACETS))
@@ -181,7 +180,6 @@ class Shapes:
         self._arranged = tuple(each.arranged(range(len(each.bodies))) for each in sets)
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Return points within reach; raise E514 if a set has too many."""
         parts = []
         for each, arranged in zip(self._sets, self._arranged, strict=True):
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)

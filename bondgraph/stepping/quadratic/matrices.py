@@ -140,7 +140,6 @@ def _add_contact(rows: ContactRows, values: StepValues, options: StepOptions, co
 
 
 def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
-    """Return the slip velocities and the coefficient of friction; an empty list and 0 for a contact without friction."""
     if contact.friction is None or not contact.slip:
         return [], 0.0
     sliding = []
@@ -294,7 +293,6 @@ class StepValues:
         return scalars_of(self.values[self.system.resolve(name)])
 
     def at_rest(self, scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Return scalars with all velocities zero."""
         return self.context.without(self.v, [self.tape.scalar(s) for s in scalars])
 
     def slopes(self, scalars: Sequence[Any], by: Sequence[TapeScalar] | None = None) -> Sparse:
@@ -389,7 +387,6 @@ class _Buffer:
         self.put(name, (len(values),), {(k,): value for k, value in enumerate(values)})
 
     def outputs(self) -> tuple[list[Any], np.ndarray | None]:
-        """Return the outputs of the routine and their indices in the buffer; the indices are None if the outputs fill it."""
         if self.size <= _DENSE:
             return [self._scalars.get(index, 0.0) for index in range(self.size)], None
         return list(self._scalars.values()), np.array(list(self._scalars), dtype=np.intp)

@@ -150,7 +150,6 @@ class ActiveSet:
         return solution if solution.outcome == SOLVED else self._cold_start(lower)
 
     def _cold_start(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve in new units, without a warm start from earlier quadratic programs."""
         H, f, A = self._program
         units = self.units = _units(self, H, f, A, self._bounds)  # omit the bounds of diverging slips
         self._fresh = units.is_known

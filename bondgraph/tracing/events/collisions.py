@@ -53,7 +53,6 @@ def colliding(system: System) -> Colliding | None:
 
 
 def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
-    """Return, for each mode signal, the unknowns whose equations apply only in some of its states, and those states."""
     gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
     switched: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
     for u in system.unknowns:
@@ -66,7 +65,6 @@ def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]
 def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """Return the one constraint that collides at an event or that the event's automaton switches on (from `switched`), if any."""
     if event.resets or event.error or event.internal or event.added_by_tracing:
         return ()
     if event.stays:

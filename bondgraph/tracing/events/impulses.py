@@ -80,7 +80,6 @@ class JumpEquations:
         return after
 
     def rounding(self) -> Any:
-        """Return the rounding error of the quantities that an impulse brings to rest, from the sizes of their terms."""
         stopped = [s for u in self.context.system.unknowns if u.stopped for s in scalars_of(self.acting.values[u.stopped])]
         sparse = jacobian(stopped, list(self.context.inputs["x"]))
         terms: list[Any] = [0.0] * len(stopped)
@@ -100,7 +99,7 @@ class JumpEquations:
 def jump_equations_of(
     context: TracingContext, acting: ActingUnknowns, event: LoweredTransition | None, before: Sequence[Any]
 ) -> JumpEquations:
-    """Return the jump equations of an event from the states before it; a colliding constraint is active in every mode."""
+    """Return the jump equations of an event, in which a colliding constraint is active in every mode."""
     impact = () if event is None else event.impact
     rows = [u.held if u.element in impact else u.residual for u in context.system.unknowns]
     equations = equations_of(context, [scalar for row in rows for scalar in scalars_of(acting.values[row])], acting.w)
@@ -141,7 +140,6 @@ class Residual:
         return out
 
     def _jumping_value(self, unknown: Unknown) -> str:
-        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage, or "" for neither."""
         path = unknown.element
         if path in self.dependent:
             return self.dependent[path]
@@ -182,7 +180,6 @@ def _split(scalars: Sequence[Any], sizes: Mapping[str, int]) -> dict[str, list[A
 
 
 def _guesses(context: TracingContext, acting: ActingUnknowns) -> dict[int, Any]:
-    """Return the solution of the Newton iteration for each guess of a loop, by the index of the guess among the states."""
     solutions: dict[int, Any] = {}
     for loop in context.system.loops:
         for name, unknown in zip(loop.guesses, loop.unknowns, strict=False):
@@ -191,7 +188,6 @@ def _guesses(context: TracingContext, acting: ActingUnknowns) -> dict[int, Any]:
 
 
 def dependent_states(context: TracingContext) -> dict[str, str]:
-    """Return the name of the state value of each storage in derivative causality."""
     dependent = {u.element for u in context.system.unknowns if u.reason == "derivative causality"}
     return {s.element: s.args[0] for s in context.system.statements if s.op is TIME_DERIVATIVE and s.element in dependent}
 
@@ -287,8 +283,8 @@ def impulse_of(
 
 
 def _zero_in_contradictions(context: TracingContext, solved: ModewiseSolution) -> list[Any]:
-    """Return the impulses, set to zero where the equations of the mode after the event contradict each other, so that no impulse
-    leads to this mode."""
+    """Return the impulses, set to zero where the motion in the mode after the event is not unique or its equations contradict
+    each other, so that no impulse leads to this mode."""
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []

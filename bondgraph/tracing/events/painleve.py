@@ -45,7 +45,6 @@ class DryFriction:
 
     @property
     def normals(self) -> tuple[int, ...]:
-        """Indices of the efforts (normal forces) on which the friction depends."""
         return tuple(dict.fromkeys(j for _, j in self.slopes))
 
 

@@ -77,7 +77,6 @@ class Roots:
         return not self._depends(position) & _FOREIGN
 
     def varies_with_time(self, position: int) -> bool:
-        """Return True if a value depends on time, and on nothing else but parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
@@ -291,7 +290,6 @@ class Breaks:
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return the time events in closed form of a system with known shapes, or None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)
@@ -343,7 +341,6 @@ class _ValuesOfTime:
                 yield guards[name], root
 
     def _statements(self, moving: set[str]) -> Iterator[tuple[Statement, list[Statement]]]:
-        """Yield statements with an argument that depends on time, each with the statements of parameters that it needs."""
         fixed: dict[str, Statement] = {}
         done: set[int] = set()
         numbers = set(self.system.parameters)
@@ -357,7 +354,6 @@ class _ValuesOfTime:
                 yield statement, _needed(statement.args, fixed, done)
 
     def _value(self, name: str) -> Any:
-        """Return a value that depends only on time and parameters; for any other value, return new inputs."""
         if name in self.of_time:
             return self.of_time[name]
         if name not in self.foreign:

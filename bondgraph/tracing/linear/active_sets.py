@@ -98,7 +98,6 @@ class ActiveSetSolution:
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
     stresses: SelfStresses | None = None
-    """Undetermined reactions, if the circuits are too many to list."""
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
@@ -255,7 +254,6 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equation of each circuit among vanishing quantities; return None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -280,7 +278,6 @@ def _circuit_equations(
 
 
 def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_CircuitEquation]:
-    """Return the equations of rates, each as a circuit of one element, without `repeated` circuits, which change no rate."""
     rows, held = rows_of(levels.every.entries, len(levels.every.right)), levels.every
     circuits = [(i, Circuit((i,), ())) for i in sorted(levels.rated - held.never)]
     return [
@@ -350,8 +347,6 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
 
 
 def _open_shares(context: TracingContext, held: ActiveEquations, equation: _CircuitEquation) -> OpenShares:
-    """Return the undetermined reactions of a circuit, and the condition under which its right-hand sides contradict each
-    other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
     if not equation.contradicts:
         return OpenShares(circuit, equation.elements)
@@ -405,7 +400,6 @@ def _motions(
 
 
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
-    """Return the least-norm equation of each circuit's undetermined reactions, or None if it has no such reactions."""
     reactions = ideal.reactions
     steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []

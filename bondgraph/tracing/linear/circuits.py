@@ -98,7 +98,6 @@ def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
 
 
 def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
-    """Return the supports of elementary vectors that form a basis of a space (m, r)."""
     return [_support(vector) for vector in (block @ np.linalg.inv(block[independent_rows(block)])).T]
 
 
@@ -141,7 +140,6 @@ def _within(space: np.ndarray, allowed: Set[int]) -> np.ndarray:
 
 
 def _blocks(basis: np.ndarray) -> list[list[int]]:
-    """Return the rows of each independent block of a space."""
     coupled = np.argwhere(np.abs(basis @ basis.T) > NULL_TOLERANCE)
     graph = nx.from_edgelist((int(i), int(j)) for i, j in coupled)
     return [sorted(block) for block in nx.connected_components(graph)]

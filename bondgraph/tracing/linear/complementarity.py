@@ -75,7 +75,6 @@ def _slides(system: System, gate: RowGate) -> bool:
 
 
 def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int) -> bool:
-    """Return True if edges lead from slip to stick (to `other` if the flow crosses zero by itself) and back."""
     ends = [(edge.source, edge.target, edge.passes) for edge in edges]
     return (slip, stick, other) in ends and (stick, slip, None) in ends
 
@@ -89,6 +88,5 @@ def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
 
 
 def _released(context: TracingContext, entries: Entries, right: Sequence[Any], i: int, slot: int, state: int) -> Any:
-    """Return the unknown of row i in a state in which the row alone determines it."""
     value, slope = specialise(context.tape, [right[i], entries[i, i]], {("m", slot): float(state)})
     return context.tape.scalar(value / slope)

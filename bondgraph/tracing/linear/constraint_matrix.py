@@ -39,7 +39,6 @@ class Closures:
 def closures_of(
     system: System, values: Values, equations: SparseEquations, repeating: Sequence[RedundantPart]
 ) -> Closures | None:
-    """Return the constraints among the unknowns of a system and the scalars of their routine, or None if there are none."""
     owners = owners_of(system, system.unknowns)
     flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
     if not flows:

@@ -48,7 +48,6 @@ class SparseEquations:
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
-        """Apply a function to all entries and drop zeros; the result has no right-hand side."""
         steps = None if self.steps is None else nonzero(through(function, self.steps))
         return SparseEquations(self.count, lambda: nonzero(through(function, self.entries)), steps, self.size)
 
@@ -77,7 +76,6 @@ def equations_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[
 def _steps(
     tape: Tape, residuals: Sequence[Any], w: Sequence[TapeScalar]
 ) -> tuple[dict[tuple[int, int], Any], tuple[TapeScalar, ...]]:
-    """Return a matrix with residuals and steps as rows and unknowns and steps as columns, and the right-hand side of each row."""
     roots = [tape.scalar(residual).index for residual in residuals]
     seeds = {scalar.index: column for column, scalar in enumerate(w)}
     order = [position for position in active_nodes(tape, roots, seeds) if position not in seeds]

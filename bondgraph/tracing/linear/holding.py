@@ -52,7 +52,6 @@ class ActiveEquations:
 
     @property
     def coupled(self) -> Entries:
-        """Entries without the couplings of equations that are never active."""
         return {(i, j): value for (i, j), value in self.entries.items() if i == j or i not in self.never}
 
     def multiplied(self, factors: Sequence[Any]) -> ActiveEquations:
@@ -74,7 +73,6 @@ class ActiveEquations:
         right = list(self.right)
 
         def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-            """Add a term to equation i; the term of a released unknown goes to the right-hand side."""
             conditions = (*conditions, self.holds.get(i))
             if j in self.released and i != j and not _is_zero(self.released[j]):
                 right[i] = right[i] - masked(value, *conditions) * self.released[j]
@@ -175,7 +173,6 @@ def levels_of(context: TracingContext, held: ActiveEquations, ideal: Ideal) -> L
 
 
 def masked(value: Any, *conditions: Any) -> Any:
-    """Return a value if all conditions are true, else zero; the condition None is always true."""
     distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
     return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value
 

@@ -64,7 +64,6 @@ class Ideal:
     """Function that sets positions in right-hand sides to zero, so that their stabilisation is ignored."""
     motion: bool = True
     gates: Mapping[int, RowGate] = field(default_factory=dict)
-    """The two forms of the equation of each element that a mode switches."""
     decays: Mapping[int, Any] = field(default_factory=dict)
     """Rate of decay, 1/s, of each vanishing quantity that depends on unknowns, by index of its equation."""
     rated: frozenset[int] = frozenset()
@@ -95,7 +94,6 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Apply `fold` to the scalars of reactions, senses, moves and derived equations, for example to fix a mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}
@@ -232,8 +230,6 @@ def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: E
 
 
 def reaction_names(context: TracingContext, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
-    """Return the names of the reactions of these elements in `modes`, the states by slot: efforts, or flows of closed
-    switches."""
     system, gates, slots = context.system, context.stages.gates, list(context.system.modes)
     states = {slots[slot]: float(state) for slot, state in modes.items()}
     names = []

@@ -285,8 +285,8 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 def _rates(
     context: TracingContext, eliminated: Elimination, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Return, for each equation with a misfit, the misfit's rate along the motion, if unknowns act on the rates (index
-    reduction)."""
+    """Return, for each equation with a misfit (in an impulse, for each equation without a pivot), the rate along the motion,
+    if unknowns act on the rates (index reduction)."""
     equations = list(misfits) if ideal.motion else list(eliminated.equations)  # in an impulse, right-hand sides show no misfits
     if not equations:
         return {}
@@ -307,7 +307,6 @@ def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int,
 def _open_reactions(
     context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Return the reactions that free unknowns act on, their slope for each free unknown, and their natural sizes."""
     every = {
         (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)

@@ -42,7 +42,6 @@ class SolutionCache:
         self._shared: dict[tuple[Any, ...], list[tuple[list[Any], list[Any], LeastNormSolution | SingularSystem]]] = {}
 
     def regular(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution in a mode, or None if the matrix is singular in this mode."""
         key = (self._entries_key(matrix), self._indices(right))
         if key not in self._regular:
             self._regular[key] = solve_regular(self._context, matrix, right)
@@ -59,7 +58,6 @@ class SolutionCache:
             return queries[-1]
 
         def folded(rates: Sequence[Any]) -> list[Any]:
-            """Return keys of the derived equations in this mode, on which the solution also depends."""
             return [self._indices(fold([*row.values(), value])) for equations in rates for row, value in equations]
 
         mode_ideal = replace(ideal, derived=derived).folded(fold)
@@ -120,7 +118,6 @@ MAX_SEPARATE = 8
 """Number of mode combinations of a part above which one elimination for all modes (`active_sets`) is tried first."""
 
 MAX_SINGULAR_CASES = 256
-"""Maximum number of mode combinations of a part that are searched for singular modes."""
 
 
 class SingularMode(Exception):
@@ -137,8 +134,6 @@ class SingularMode(Exception):
 
 @dataclass(frozen=True)
 class SharedMode:
-    """Modes, as states by slot, in which a part of a system is singular, and its solution in them."""
-
     slots: Mapping[int, int]
     names: Mapping[str, str]
     shared: LeastNormSolution
@@ -422,7 +417,6 @@ def _pivoted(
     slots: Sequence[int],
     cases: int,
 ) -> list[Any]:
-    """Solve with pivots chosen at run time; refuse modes in which samples are singular."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
     if len(bad):
         modes = {(0, k): context.inputs["m"][slot] for k, slot in enumerate(slots)}

@@ -78,7 +78,6 @@ def _symmetric_factors(matrices: np.ndarray, positions: Sequence[int]) -> list[f
 
 
 def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:
-    """Return the residuals of these rows alone; the other rows have no effect on their consistency."""
     at = {i: k for k, i in enumerate(rows)}
     matrix = {(at[i], at[j]): a for (i, j), a in entries.items() if i in at and j in at}
     b = [right[i] for i in rows]

@@ -31,7 +31,6 @@ def solve_regular(context: TracingContext, entries: Entries, right: Sequence[Any
 
 
 def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular; all samples if it is singular at the first sample (the start)."""
     count = len(next(iter(numbers.values())))
     samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
     is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])
@@ -44,7 +43,6 @@ def singular_part(context: TracingContext, entries: Entries, right: Sequence[Any
 
 
 def singular_at(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """Return True for each sample at which a matrix is singular or not finite."""
     matrices = matrices_of(equilibrated(numbers, n, n), n)
     is_singular = ~np.isfinite(matrices).all(axis=(1, 2))
     values = np.linalg.svd(matrices[~is_singular], compute_uv=False)

@@ -83,7 +83,6 @@ def least_norm_without_circuits(
 
 
 def null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
-    """Return the null vector of a circuit, with 1 as its first entry."""
     first, *others = circuit.rows
     at = {j: k for k, j in enumerate(others)}
     numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
@@ -114,8 +113,6 @@ def reaction_steps(
 def _least_norm(
     context: TracingContext, held: ActiveEquations, reactions: Sequence[IdealReaction], weights: Sequence[Any], scale: np.ndarray
 ) -> list[Any]:
-    """Return the solution of least norm in all modes for equations that have a solution; `scale` are natural sizes of the
-    unknowns."""
     n = len(held.right)
     norm: dict[tuple[int, int], Any] = {}
     offsets: list[Any] = [0.0] * n

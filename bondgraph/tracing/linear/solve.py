@@ -49,9 +49,7 @@ class Elimination:
     steps: tuple[tuple[int, int, Any], ...]
     """Row operations (equation, pivot's equation, factor), in order: the pivot's equation times the factor is subtracted."""
     equations: tuple[int, ...]
-    """Equations that depend on the equations with a pivot."""
     unknowns: tuple[int, ...]
-    """Free unknowns, which no equation determines."""
     least: float
     """Size of the smallest pivot, as a fraction of the largest original entry of its equation, at the worst sample."""
     remaining: float
@@ -170,8 +168,6 @@ def eliminate(
 
 
 class _RowQueue:
-    """Rows without a pivot, the shortest first, then in the order of their numbers."""
-
     def __init__(self, lengths: Sequence[int]):
         self.lengths = dict(enumerate(lengths))
         self._heap = [(length, i) for i, length in self.lengths.items()]
@@ -199,13 +195,11 @@ class _RowQueue:
 
 
 def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
-    """Return sizes of entries (entries, samples) as fractions of the largest original entry of the row at each sample."""
     with np.errstate(invalid="ignore"):  # a number that overflowed becomes nan, never a pivot
         return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
 
 
 def _sizes(row: Mapping[int, np.ndarray], scale: np.ndarray) -> dict[int, float]:
-    """Return the smallest relative size of each entry over the samples, by its unknown."""
     return dict(zip(row, _relative(row, scale).min(axis=1).tolist(), strict=True)) if row else {}
 
 
@@ -351,7 +345,6 @@ def _least_squares(pairs: np.ndarray, right: np.ndarray, count: int) -> np.ndarr
 
 
 def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> dict[tuple[int, int], np.ndarray]:
-    """Scale samples of a matrix by the factors of their rows and columns."""
     r, c = natural_sizes(samples, rows, columns)
     return {(i, j): np.asarray(values) * (r[i] * c[j]) for (i, j), values in samples.items()}
 

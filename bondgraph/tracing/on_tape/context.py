@@ -31,7 +31,6 @@ MAX_COMBINATIONS = 64
 
 
 def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
-    """Return (t, x, p, m) at the start and at states around it, in the combinations of modes."""
     rng = np.random.default_rng(0)
     x = flat(state.initial for state in system.states)
     p = flat(system.parameters.values())
@@ -46,8 +45,6 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    """Return all combinations of modes or, beyond `MAX_COMBINATIONS`, those that differ from the start in one mode, and random
-    ones."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -89,7 +86,6 @@ class Samples:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
     def weakened(self, sources: Sequence[int], factor: float) -> Samples:
-        """Return samples with all states and the parameters of sources, at the indices `sources`, multiplied by a factor."""
         scaled = []
         for t, x, p, m in self.states:
             weak = np.array(p, dtype=float)
@@ -125,7 +121,6 @@ class Samples:
         return dict(zip(entries, _finite(table).T, strict=True))
 
     def table(self, scalars: Sequence[Any]) -> np.ndarray:
-        """Return values (samples, scalars), finite or not."""
         if 8 * self._count * len(self._cache) > MAX_CACHED_BYTES:
             self._forget()
         roots = [self._tape.scalar(value).index for value in scalars]
@@ -192,7 +187,6 @@ def context_of(system: System) -> TracingContext:
 
 
 def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) -> list[Any]:
-    """Return derivatives along the motion, from derivatives with respect to states and time, added to `begin`."""
     total = list(begin)
     for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
         total[i] = total[i] + partial * (rates[j] if j < len(rates) else 1.0)
@@ -205,7 +199,6 @@ class ActingUnknowns:
 
     w: tuple[TapeScalar, ...]
     owners: tuple[Unknown, ...]
-    """The unknown of each scalar in w."""
     values: Values
     decided: Mapping[str, Sequence[Any]]
     """Conditions under which the vanishing quantity of an element with an algebraic unknown depends on an impulse, but on no
@@ -223,11 +216,12 @@ def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]
 
 
 def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condition: bool = False) -> bool:
-    """Return True if values depend on a state that a clock changes, or on a sign, a comparison used as a number, or a selection
-    between two different numbers (a step) that changes with states or time.
+    """Return True if values depend on a state that a clock changes, or on a sign, an integer part, a comparison used as a number,
+    or a selection between two different numbers (a step) that changes with states or time, or if they move only by lookups.
 
-    A selection between formulas may be continuous and is ignored, as is a value selected by a mode, which jumps only at an event.
-    With `any_condition`, a comparison that selects one value also counts if another value uses it; then only False is certain.
+    A selection between formulas may be continuous and is ignored, as are a lookup within a formula (interpolation) and a value
+    selected by a mode, which jumps only at an event. With `any_condition`, a comparison that selects one value also counts if
+    another value uses it; then only False is certain.
     """
     tape, selected = context.tape, context.reached(scalars)
     if selected & context.ticking:
@@ -236,6 +230,7 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
     conditions = set() if any_condition else {tape.nodes[i][1] for i in selected if tape.nodes[i][0] == op.WHERE}
     used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | roots
     moving: dict[int, bool] = {}
+    smooth: dict[int, bool] = {}  # moving, with a derivative that is not structurally zero
     for position in sorted(selected):
         node = tape.nodes[position]
         if node[0] in op.OF_BLOCKS:
@@ -244,13 +239,15 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condit
             moving[position] = False
         else:
             moving[position] = any(moving[a] for a in node[1:])
+        values = () if node[0] in op.FLAT else node[2:] if node[0] in (op.TAKE, op.WHERE) else node[1:]
+        smooth[position] = moving[position] if node[0] <= op.INPUT else any(smooth[a] for a in values)
         if node[0] in (op.SIGN, op.FLOOR) and moving[position]:
             return True
         if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
             return True
         if node[0] == op.WHERE and moving[node[1]] and node[2] != node[3] and not moving[node[2]] and not moving[node[3]]:
             return True
-    return False
+    return any(moving[root] and not smooth[root] for root in roots)
 
 
 def _operands(tape: Tape, position: int) -> tuple[int, ...]:

@@ -27,7 +27,6 @@ class Untraceable(Exception):
 
 
 def carry_out(statement: Statement, env: Values) -> None:
-    """Add the results of a statement to the values; raises `Untraceable` if its formula cannot be recorded."""
     try:
         results = statement.results([env[arg] for arg in statement.args])
     except (TraceError, ArithmeticError, TypeError, ValueError, AttributeError, LookupError, NameError) as error:
@@ -36,12 +35,10 @@ def carry_out(statement: Statement, env: Values) -> None:
 
 
 def scalars_of(value: Any) -> list[Any]:
-    """Return the scalars of a value in row-major order."""
     return list(np.asarray(value).flat) if np.ndim(value) else [value]
 
 
 def shaped(scalars: Sequence[Any] | np.ndarray, shape: tuple[int, ...]) -> Any:
-    """Return a value of this shape from its scalars in row-major order."""
     return array(list(scalars)).reshape(shape) if shape else scalars[0]
 
 
@@ -55,7 +52,6 @@ def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ..
 
 
 def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
-    """Return the unknown of each scalar, for the concatenated scalars of all unknowns."""
     return [u for u, shape in zip(unknowns, shapes_of(system, unknowns), strict=True) for _ in range(int(np.prod(shape)))]
 
 
@@ -81,6 +77,5 @@ def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
 
 
 def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    """Return the nonzero partial derivatives of scalars `values` with respect to scalars `w`."""
     J = jacobian(values, w)
     return {(int(i), int(j)): v for i, j, v in zip(J.rows, J.columns, J.values, strict=True)}

@@ -40,8 +40,6 @@ class Variables:
     unknowns: frozenset[int]
 
     def blocks(self, assigned: frozenset[int] = frozenset(), before: bool = False) -> list[list[str]]:
-        """Return the inputs of a routine, with the values before the instant for `assigned` states and, with `before`, for
-        modes."""
         x = [f"pre({name})" if k in assigned else name for k, name in enumerate(self.x)]
         return [["time"], x, self.p, [f"pre({name})" for name in self.m] if before else self.m]
 
@@ -95,12 +93,10 @@ def reset_unknowns(content: Content) -> frozenset[int]:
 
 
 def changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that transition k changes, without `reset_unknowns`."""
     return _changed(content, content.resets[k]) if k in content.resets else []
 
 
 def tick_changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that tick k sets, without `reset_unknowns`."""
     return _changed(content, content.ticks[k].routine)
 
 
@@ -122,7 +118,6 @@ BEGIN = ("  when sample(0.0, 1e9) then", "    begun = true;", "  end when;")
 
 
 def clauses(content: Content, names: Variables, order: Sequence[int]) -> Clauses:
-    """Return the `when` clauses of a model, whose simultaneous transitions fire in this `order`."""
     result = Clauses()
     branches = dict(_transitions(content, names, result.declarations))
     transitions = [branches[k] for k in order if k in branches]
@@ -231,7 +226,6 @@ def _fill(
 
 
 def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
-    """Return the branches in groups without common variables, in their order."""
     chains: list[list[WhenBranch]] = []
     for branch in branches:
         near = [chain for chain in chains if any(branch.touched & other.touched for other in chain)]

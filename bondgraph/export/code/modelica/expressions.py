@@ -17,7 +17,6 @@ from bondgraph.tape.nodes import Node, leaf_length, table_values
 from bondgraph.tape.routine import Listing, reached
 
 MAX_INLINE = 60
-"""Maximum number of characters of an expression that is written inline, if it is used once."""
 
 _SAME_NAMES = ("sin", "cos", "tan", "asin", "acos", "atan", "sqrt", "exp", "log", "tanh")
 TEXTS = {
@@ -77,7 +76,6 @@ FUNCTIONS = {
     y := values[integer(max(0.0, min(index, size(values, 1) - 1.0))) + 1];
   end entry;""",
 }
-"""Definition of each function, by the beginning of its call."""
 
 
 @dataclass
@@ -104,7 +102,6 @@ class RoutineText:
     lines: list[str] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict)
     _bare: dict[int, str] = field(default_factory=dict)
-    """Inline expression of each step, without enclosing parentheses."""
     _moves: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -123,12 +120,10 @@ class RoutineText:
 
     @property
     def operands(self) -> list[str]:
-        """Results as operands."""
         return [self.number(output) for output in self.code.outputs]
 
     @property
     def results(self) -> list[str]:
-        """Results as complete expressions."""
         return [self._bare.get(output) or self.number(output) for output in self.code.outputs]
 
     def number(self, a: int) -> str:
@@ -178,7 +173,6 @@ class RoutineText:
         self._texts[position] = f"({name} > 0.5)" if is_condition else name
 
     def _mode_equals(self, arguments: Sequence[int]) -> str:
-        """Return the comparison of a mode, which is an Integer, with an integer; "" for other comparisons."""
         for a, b in (arguments, reversed(arguments)):
             step, other = self.code.steps[a], self.code.steps[b]
             if step[0] == op.INPUT and step[1] == self.modes and other[0] == op.CONSTANT and float(other[1]).is_integer():
@@ -193,7 +187,6 @@ class RoutineText:
         return f"{int(value[0])}" if value[0] >= 0 else f"({int(value[0])})"
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, and declare the table at its first use."""
         if a not in self._texts:
             step = self.code.steps[a]
             size, name = leaf_length(step), f"{self.prefix}{a}"

@@ -21,7 +21,6 @@ _KEYWORDS = (
     " redeclare replaceable return stream then true type when while within"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Keywords, which cannot be the unquoted name of a model."""
 
 _BARE = re.compile(r"[A-Za-z0-9_!#$%()*+,\-./:;<>=?@\[\]^{}|~ ]")
 _SYMBOLS = "m g s A K mol cd rad sr Hz N Pa W J V C F Ohm S Wb T H lm lx kat l L eV bar t"
@@ -44,7 +43,6 @@ def quoted(name: str, index: tuple[int, ...] = ()) -> str:
 
 
 def subscript(index: tuple[int, ...]) -> str:
-    """Return the subscript of an entry of an array, counted from 1; "" for a scalar."""
     return f"[{','.join(str(k + 1) for k in index)}]" if index else ""
 
 

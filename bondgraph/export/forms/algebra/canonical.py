@@ -11,24 +11,20 @@ from typing import Any
 from bondgraph.output.lazy import sympy
 
 MAX_OPERATIONS = 400
-"""Maximum number of operations of an expression that is brought into canonical form; longer expressions remain sums of
-fractions."""
 
 MAX_NUMERATOR = 10**6
-"""Maximum numerator of a rational number, beyond which it becomes a decimal."""
 
 MAX_DENOMINATOR = 1000
 
 
 def exact(expression: Any) -> Any:
-    """Replace every float by the rational number that it stands for, such as 0.1 by 1/10."""
     expression = sympy.S(expression)
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({number: rational(float(number)) for number in floats}) if floats else expression
 
 
 def rational(number: float) -> Any:
-    """Return a fraction of small integers that rounds to this float, or else its shortest decimal form."""
+    """Return a fraction of small integers that rounds to a finite float, else its shortest decimal form."""
     if not math.isfinite(number):
         return sympy.nan if math.isnan(number) else sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)
@@ -38,16 +34,15 @@ def rational(number: float) -> Any:
 
 
 def decimal(expression: Any, keep_fractions: bool) -> Any:
-    """Write the numbers of an exact expression readably, with sums and fractions scaled so that their largest number is near 1.
+    """Write the numbers of an exact expression readably, with a power of ten factored out of sums with long coefficients.
 
-    Fractions of small integers are kept if `keep_fractions` (the user's numbers are all integers) or if there is no short
-    decimal; otherwise numbers are decimals, such as 9.81.
+    Fractions of small integers are kept if `keep_fractions` (the user's numbers are all integers) or if no short decimal equals
+    them; other fractions are decimals, such as 9.81.
     """
     return _with_numbers(_scaled(sympy.S(expression)), keep_fractions)
 
 
 def _with_numbers(expression: Any, keep_fractions: bool) -> Any:
-    """Write every number readably, except exponents."""
     if expression.is_Rational:
         return _number(expression, keep_fractions)
     if not expression.args:
@@ -90,7 +85,6 @@ def _scaled(expression: Any) -> Any:
 
 
 def _power_of_ten(total: Any) -> Any:
-    """Return 10^k near the largest coefficient of a sum with long coefficients; 1 for other sums."""
     numbers = [term.as_coeff_Mul()[0] for term in total.args]
     rationals = [q for q in numbers if q.is_Rational]
     if not any(abs(q.p) > MAX_NUMERATOR or q.q > MAX_DENOMINATOR for q in rationals):
@@ -99,7 +93,8 @@ def _power_of_ten(total: Any) -> Any:
 
 
 def reduced(expression: Any) -> Any:
-    """Return one fraction without common factors; every function that is not rational is treated as a symbol."""
+    """Return one fraction without common factors, unless the expression exceeds `MAX_OPERATIONS`; functions that are not
+    rational count as symbols."""
     if sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, ())
@@ -107,8 +102,8 @@ def reduced(expression: Any) -> Any:
 
 
 def canonical(expression: Any, moving: Collection[Any]) -> Any:
-    """Return a sum of coefficients times monomials in the `moving` symbols, if possible, else a single fraction or a sum of
-    fractions, whichever is shorter; coefficients and fractions are factored."""
+    """Return a sum of coefficients times monomials in the `moving` symbols if the denominator is free of them, else one
+    fraction or a sum of fractions, whichever is shorter. Expressions beyond `MAX_OPERATIONS` stay unchanged."""
     if not expression.args or sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, moving)
@@ -138,7 +133,6 @@ def _by_monomials(numerator: Any, denominator: Any, variables: list[Any]) -> Any
 
 
 def _factored(expression: Any) -> Any:
-    """Factor numerator and denominator, unless the expression is long."""
     return expression if sympy.count_ops(expression) > MAX_OPERATIONS // 4 else sympy.factor(expression)
 
 

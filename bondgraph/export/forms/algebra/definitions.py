@@ -24,9 +24,7 @@ class Definitions:
         self.taken = set(taken)
         self.longest = longest
         self.expressions: dict[Any, Any] = {}
-        """Expression that each symbol stands for."""
         self.value_names: dict[Any, str] = {}
-        """Name of the value of each symbol that is not a common part of several values."""
         self.systems: list[LinearSystem] = []
         self.floats: set[float] = set()
         self._symbols: dict[Any, Any] = {}
@@ -86,11 +84,9 @@ class Definitions:
         return sympy.Add(self.define("", constant), *(self.define("", slope) * w for w, slope in slopes.items()))
 
     def mark(self) -> int:
-        """Return the number of definitions so far, for `forget`."""
         return len(self.expressions)
 
     def forget(self, mark: int, used: Iterable[Any]) -> None:
-        """Drop the definitions after a mark that neither the `used` expressions nor a system needs."""
         roots = [*used, *(e for system in self.systems for e in (*system.A, *system.b))]
         kept = self.needed(roots)
         for symbol in list(self.expressions)[mark:]:
@@ -119,7 +115,6 @@ class Definitions:
 
 
 def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return the constant and coefficients of an expression that is linear in the unknowns; None if it is not."""
     constant: list[Any] = []
     slopes: dict[Any, list[Any]] = {}
     # term by term: most terms have one factor with unknowns, and long sums take long to differentiate

@@ -43,9 +43,7 @@ class Limits:
 
 
 READABLE = Limits(400, 4000, 6, 400)
-"""Limits for small models."""
 BY_PARTS = Limits(60, 60, 1, 12)
-"""Limits for large models."""
 IN_ONE_PIECE = Limits(10**9, 10**9, 10**9, 10**9)
 """No limits: nothing may be defined separately, since all expressions go into matrices."""
 
@@ -94,7 +92,6 @@ class _Elimination:
         return placed(unknowns, shapes_of(self.system, unknowns), scalars)
 
     def run_early(self, known_values: Values, sought: Sequence[Any]) -> Values:
-        """Return the values that need no time derivative, from values that may depend on the symbols `sought`."""
         values = dict(known_values)
         for step in self.stages.early:
             if step.loop is not None:
@@ -180,7 +177,6 @@ class _Elimination:
         return shaped([self.definitions.shorten(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
 
     def solution(self, unknowns: Sequence[Unknown], w: Sequence[Any], values: Values) -> list[Any]:
-        """Return the solution for the symbols w, at which the residuals, given in terms of w, vanish."""
         residuals = [sympy.S(scalar) for scalar in residuals_of(values, unknowns)]
         every = {(i, j): sympy.diff(r, x) for i, r in enumerate(residuals) for j, x in enumerate(w) if x in r.free_symbols}
         matrix = {index: entry for index, slope in every.items() if (entry := reduced(slope)) != 0}
@@ -227,7 +223,6 @@ class _Elimination:
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:
-    """Return the solution of a small linear system, every entry reduced; None if it is not unique."""
     A = sympy.Matrix(matrix)
     try:
         solution = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)

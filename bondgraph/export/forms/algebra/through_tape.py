@@ -73,7 +73,6 @@ def _on_tape(
     tables: tuple[dict[int, Any], dict[int, str]],
     unknown: Mapping[Any, TapeScalar],
 ) -> Any:
-    """Return an argument on the tape: numbers and linear functions of unknowns as such, everything else as inputs."""
     leaves, names = tables
     scalars = [sympy.S(s) for s in scalars_of(value)]
     split = [linear_in(s, unknown.keys()) or (s, {}) for s in scalars]
@@ -114,8 +113,6 @@ def _split(
 
 
 class _TapeReader:
-    """Reader of a tape: nodes become expressions, and repeated nodes definitions."""
-
     def __init__(self, tape: Tape, leaves: Mapping[int, Any], names: Mapping[int, str], definitions: Definitions) -> None:
         self.tape, self.leaves, self.names, self.definitions = tape, leaves, names, definitions
 

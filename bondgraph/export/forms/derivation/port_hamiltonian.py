@@ -57,7 +57,6 @@ class _Ports:
     """Values at which the structure is cut, by role and element."""
 
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """States of each storage in integral causality."""
     outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Gradient of the energy of each storage in integral causality with respect to its states, as names of values."""
     dependent: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -181,7 +180,6 @@ def _out(compiled: Compiled, path: str, op: Op) -> str:
 
 
 def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` for the exact equations") -> ModelError:
-    """Return E277 for an element."""
     element = compiled.model.elements[path]
     title = f'{element.kind} "{path}" cannot be part of a port-Hamiltonian form'
     return refusal("E277", title, cure, about=compiled.system.name, why=why, places=(element.place,))

@@ -24,7 +24,6 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import Values, scalars_of, shaped
 
 MAX_ENTRY_OPERATIONS = 150
-"""Maximum number of operations of a matrix entry that is brought into canonical form."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class CutModel:
     """Definitions without expressions; they collect the floats that occur in the formulas."""
 
     def evaluate(self, op: Op, *arguments: Any) -> Any:
-        """Return a column of all scalars of a formula's result, with exact numbers."""
         return column([op(*arguments)]).applyfunc(self.notes.exact)
 
     def shape_of(self, name: str) -> tuple[int, ...]:
@@ -74,19 +72,16 @@ def _constant(symbols: Any) -> Op:
 
 
 def new_symbols(system: System, value: str, name: str) -> Any:
-    """Return symbols `name`, `name[0]` ... in the shape of a value."""
     shape = system.values[system.resolve(value)].shape or ()
     return shaped([sympy.Symbol(label, real=True) for label in labels_of(name, shape)], shape)
 
 
 def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Statement] | None:
-    """Return the index, and the statement, of an element that evaluates this formula of its law; None if there is none."""
     matches = ((i, s) for i, s in enumerate(compiled.system.statements) if s.element == path and s.op is op)
     return next(matches, None) if op is not None else None
 
 
 def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the expression of each input, `path.effort` or `path.flow` of a source."""
     compiled, values = model.compiled, model.values
     inputs: dict[str, Any] = {}
     for path, out in outs.items():
@@ -99,13 +94,11 @@ def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]
 
 
 def column(values: Iterable[Any]) -> Any:
-    """Return a SymPy matrix (n, 1) of the scalars of several values."""
     flat = [sympy.S(scalar) for value in values for scalar in scalars_of(value)]
     return sympy.Matrix(len(flat), 1, flat)
 
 
 def slopes_of(values: Any, symbols: Sequence[Any]) -> Any:
-    """Return the derivatives (n, m) of a column with respect to symbols."""
     return sympy.Matrix(len(values), len(symbols), lambda i, j: sympy.diff(values[i], symbols[j]))
 
 
@@ -116,12 +109,10 @@ def arranged(matrix: Any, moving: Sequence[Any]) -> Any:
 
 
 def mirrored(matrix: Any, sign: int) -> Any:
-    """Return a symmetric (sign 1) or skew-symmetric (-1) matrix with the same expressions on both sides of its diagonal."""
     return sympy.Matrix(*matrix.shape, lambda i, j: matrix[i, j] if i <= j else sign * matrix[j, i])
 
 
 def inverse(matrix: Any) -> Any:
-    """Return the inverse of a SymPy matrix, block by block."""
     out = sympy.zeros(*matrix.shape)
     for part in matrix.connected_components():
         inner = matrix.extract(part, part).inv()
@@ -136,7 +127,6 @@ def with_decimals(matrix: Any, keep_fractions: bool) -> Any:
 
 
 def is_whole(model: CutModel, numbers: bool) -> bool:
-    """Return True if all numbers in the formulas and, with `numbers`, in parameters except source parameters are integers."""
     sources = inputs_of(model.compiled)
     substituted = [
         v for n, value in model.compiled.system.parameters.items() if numbers and n not in sources for v in np.ravel(value)
@@ -160,7 +150,6 @@ def secant(law: Any, variables: Sequence[Any]) -> Any | None:
 
 
 def _ratio(expression: Any, variable: Any) -> Any | None:
-    """Return expression / variable, with its limit for 0 / 0; None if the limit is not finite."""
     ratio, endless = sympy.cancel(expression / variable), (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
     if not ratio.subs(variable, 0).has(*endless):
         return ratio

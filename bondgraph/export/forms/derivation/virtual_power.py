@@ -49,22 +49,16 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
-"""Laws without terms of their own in the equations."""
 
 
 @dataclass
 class MechanicalParts:
-    """Elements by role in the equations, and the symbols of the values at which the model is cut."""
-
     moving: dict[str, str] = field(default_factory=dict)
-    """Flow of each independent inertia."""
     dependent: list[str] = field(default_factory=list)
-    """Inertias whose flows are set by other elements."""
     potentials: list[str] = field(default_factory=list)
     dampers: list[str] = field(default_factory=list)
     gyrators: list[str] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
-    """Value that each source gives."""
     constraints: list[str] = field(default_factory=list)
     symbols: dict[str, Any] = field(default_factory=dict)
 
@@ -87,14 +81,12 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
 def no_form(
     compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model", form: str = "mechanical equations"
 ) -> ModelError:
-    """Return E278 for an element."""
     element = compiled.model.elements[path]
     title = f'{element.kind} "{path}" cannot be part of {form}'
     return refusal("E278", title, cure, about=compiled.system.name, why=why, places=(element.place,))
 
 
 def required_values(compiled: Compiled, path: str) -> list[str]:
-    """Return the values that an element contributes to the equations: flows, positions, and arguments of its formulas."""
     system, law = compiled.system, compiled.model.elements[path].law
     if isinstance(law, laws.IdealConstraint):
         return [f"{path}.h'", *([f"{path}.h"] if law.position is not None else [])]
@@ -162,7 +154,6 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
 
 
 def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
-    """Return the mechanical equations; raise E278 if there are none."""
     parts = mechanical_parts(compiled)
     system, elements = compiled.system, compiled.model.elements
     motions = {f"{path}.{law.motion}" for path in parts.moving if isinstance(law := elements[path].law, laws.InertialField)}
@@ -249,7 +240,7 @@ class _VirtualPower:
         return self.model.values[self.model.compiled.system.resolve(name)]
 
     def _linear(self, flows: Any, path: str) -> Any:
-        """Return N with flows = N v; raise E278 if the flows are not linear in v."""
+        """Return N with flows = N v; raise E278 if there is none."""
         v = self.v
         N = slopes_of(flows, v)
         if N.free_symbols & set(v):
@@ -262,7 +253,6 @@ class _VirtualPower:
         return N
 
     def _flows(self, path: str, sign: int = 1) -> Any:
-        """Return N such that N v is the flow into an element."""
         law, (bond,) = self._element(path).law, self.model.compiled.model.bonds_at(path)
         if sign == 1 and not isinstance(law, (laws.Source, laws.InertialField)) and not self._is_inertia(path):
             sign = 1 if bond.head.element == path else -1
@@ -292,7 +282,6 @@ class _VirtualPower:
         return self._field(path)
 
     def _field(self, path: str) -> tuple[Any, Any, Any]:
-        """Return M(q), the Coriolis matrix and dV/dq of an IC field, in terms of its own flow."""
         law, values = self._element(path).law_as(laws.InertialField), self.model.values
         assert law.mechanics is not None
         statement = self._statement(path, law.energy)

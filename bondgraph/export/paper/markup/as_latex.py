@@ -20,7 +20,6 @@ MAX_SCALE = 0.66
 
 
 def drawing(figure: Figure) -> str:
-    """Return the figure for pdflatex, at most as wide as the text."""
     root = ElementTree.fromstring(figure.svg)
     scale = min(MAX_SCALE, TEXT_WIDTH / figure.width)
     pen = _Pen(figure.height, scale)
@@ -132,14 +131,12 @@ def _spoken(words: str) -> str:
 
 
 def _named(name: str) -> str:
-    """Return text that may be broken after dots, parentheses and underscores, and inside long words."""
     pieces = re.split(r"(?<=[.)_\-/ ])(?=.)", name)
     pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
     return r"\allowbreak ".join(map(escape_latex, pieces))
 
 
 _LONG = 14
-"""Maximum number of letters of a name between possible line breaks."""
 
 
 def _parted(match: re.Match[str]) -> str:
@@ -148,7 +145,6 @@ def _parted(match: re.Match[str]) -> str:
 
 
 def breakable(latex: str) -> str:
-    """Allow line breaks in a formula after commas and between factors, outside braces and fences."""
     latex = re.sub(r"\\text\{((?:[^{}$\\]|\\_){20,})\}", _parted, latex)
     depth, out = 0, []
     for token in re.findall(r"\\begin\{[a-z]+\}|\\end\{[a-z]+\}|\\left|\\right|\\[a-zA-Z]+|\\.|, |.", latex, re.DOTALL):

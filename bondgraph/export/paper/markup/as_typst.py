@@ -35,21 +35,18 @@ _SIGNS: Mapping[str, str] = {
     **{",": "thin", ":": "med", ">": "med", ";": "thick", "!": "#h(-1em / 6);", " ": "space", "quad": "quad", "qquad": "wide"},
     **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
-"""Typst's sign or space for each LaTeX command."""
 _NAMES = frozenset(
     re.findall(
         r"\w+",
         "sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh exp ln log lg min max sup inf lim det dim ker deg gcd arg",
     )
 )
-"""Functions with the same name in LaTeX and Typst."""
 _ACCENTS: Mapping[str, str] = {
     **{"dot": "dot", "ddot": "dot.double", "dddot": "dot.triple", "bar": "macron", "hat": "hat", "widehat": "hat"},
     **{"tilde": "tilde", "widetilde": "tilde", "vec": "arrow", "check": "caron", "breve": "breve", "acute": "acute"},
     **{"grave": "grave", "mathring": "circle", "overline": "overline", "underline": "underline"},
     **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
 }
-"""Typst's function for each LaTeX command with one argument."""
 _FACES: Mapping[str, tuple[str, str]] = {
     "mathrm": ("", "upright({})"),
     "mathsf": ("sans({})", "sf({})"),
@@ -108,13 +105,11 @@ class _Reader:
         return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
 
     def next(self) -> str:
-        """Return the next visible token without consuming it."""
         while self.at < len(self.tokens) and self.tokens[self.at].isspace():
             self.at += 1
         return self.tokens[self.at] if self.at < len(self.tokens) else _END
 
     def take(self, expected: str = "") -> str:
-        """Consume and return the next token; it must equal `expected`, if given."""
         token = self.next()
         if token == _END or (expected and token != expected):
             raise self.refused(f"{expected} is missing" if expected else "it ends too early")
@@ -122,8 +117,6 @@ class _Reader:
         return token
 
     def sequence(self, ends: tuple[str, ...], outermost: bool = False) -> list[_Piece]:
-        """Return the pieces before one of these tokens; an outermost formula may be broken after commas, thin spaces and
-        words."""
         result: list[_Piece] = []
         while (token := self.next()) not in ends:
             pieces = self.scripted()
@@ -148,12 +141,10 @@ class _Reader:
         return [_Piece(f"attach({_argument(base)})" if base else '""', scripts)]
 
     def script(self) -> str:
-        """Return a script: a letter or digit, or a group in invisible parentheses."""
         text = _joined(self.group())
         return text if len(text) == 1 and text.isalnum() else f"({text})"
 
     def group(self) -> list[_Piece]:
-        """Return the content of braces, or the next atom."""
         token = self.next()
         if token[:1].isdigit():  # without braces, one digit
             self.tokens[self.at : self.at + 1] = [token[0], *_TOKEN.findall(token[1:])]
@@ -165,7 +156,6 @@ class _Reader:
         return pieces
 
     def raw(self) -> str:
-        """Return the source text in braces, or the next token."""
         if self.next() != "{":
             return self.take()
         self.take()
@@ -178,7 +168,6 @@ class _Reader:
         raise self.refused("} is missing")
 
     def atom(self) -> list[_Piece]:
-        """Return the next piece without its scripts; several for a group or for words with formulas in them."""
         if self.next() == "{":
             return self.group()
         token = self.take()
@@ -223,7 +212,6 @@ class _Reader:
         raise self.refused(f"\\{name} is unknown")
 
     def face(self, name: str) -> list[_Piece]:
-        """Return content in a font: words as text, anything else as a formula."""
         words, letters = _FACES[name]
         start = self.at
         raw = self.raw()
@@ -236,7 +224,6 @@ class _Reader:
         return [_Piece(words.format(quoted(plain)) if words else quoted(plain), spaced=True)]
 
     def text(self, raw: str) -> list[_Piece]:
-        """Return words, with formulas between dollar signs."""
         result: list[_Piece] = []
         words = ""
         for token in re.findall(r"\$[^$]*\$|\\text[a-z]+(?:\{\})?|\\.|.", raw, re.DOTALL):
@@ -254,14 +241,12 @@ class _Reader:
         raise self.refused(f"{token} is unknown")
 
     def fenced(self) -> list[_Piece]:
-        """Return the fences after \\left and \\right, which grow with the content between them, and this content."""
         left = self.fence()
         inner = self.sequence((r"\right", _END))
         self.take(r"\right")
         return [_Piece(f"lr({_argument([*left, *inner, *self.fence()])})")]
 
     def fence(self) -> list[_Piece]:
-        """Return one fence; a dot means no fence."""
         pieces = self.atom()
         return [] if pieces[0].body == "." else pieces
 
@@ -284,7 +269,6 @@ class _Reader:
 
 
 def _parted(piece: _Piece) -> list[_Piece]:
-    """Split long words into pieces between which the formula may be broken."""
     if not (piece.body.startswith('"') and len(piece.body) > _LONG and not piece.scripts):
         return [piece]
     parts = [_Piece(f'"{part}"', spaced=True) for part in re.findall(r"[^_ ]*[_ ]|[^_ ]+", piece.body[1:-1])]
@@ -292,12 +276,10 @@ def _parted(piece: _Piece) -> list[_Piece]:
 
 
 def _argument(pieces: Iterable[_Piece]) -> str:
-    """Return pieces as an argument of a function, with commas, semicolons and colons escaped."""
     return _joined([replace(each, body=f"\\{each.body}") if each.body in (",", ";", ":") else each for each in pieces])
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    """Join pieces into a formula, with unmatched fences escaped."""
     depth, lowest = 0, 0
     for each in pieces:
         depth += (each.body in _OPEN) - (each.body in _CLOSE)
@@ -327,7 +309,7 @@ _HEAD = Path(__file__).with_name("typst_head.txt").read_text(encoding="utf-8")
 
 
 def as_typst(paper: Paper) -> str:
-    """Return the source of a whole document; raise `ModelError` E280 for a user's formula that Typst cannot express."""
+    """Return the source of a whole document. Raises `ModelError` E280 for a user's formula that Typst cannot express."""
     title = _plain(paper.title)
     head = [_HEAD, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
     return "\n\n".join(["\n".join(head), *map(_block, paper.blocks)]) + "\n"

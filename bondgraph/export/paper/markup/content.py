@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Math:
-    """Formula within text, as LaTeX."""
-
     latex: str
 
 
@@ -23,21 +21,17 @@ class InlineCode:
 
 Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
-"""Text with formulas and names."""
 
 
 def split_formulas(text: str) -> Words:
-    """Split text into pieces; formulas in it are between dollar signs."""
     return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
 
 
 def join_words(sign: str, parts: Iterable[Words]) -> Words:
-    """Join parts of a text with a sign between them."""
     return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
 def markup(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
-    """Return text in a markup, given functions that write formulas (as LaTeX), names in the program, and plain text."""
     return "".join(
         math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
         for piece in words
@@ -46,8 +40,6 @@ def markup(words: Words, math: Callable[[str], str], code: Callable[[str], str],
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Paragraph that begins with a title, if any; `small` selects small type."""
-
     words: Words
     title: str = ""
     small: bool = False
@@ -55,8 +47,6 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Numbered:
-    """Numbered equation, with its lead and its source in the literature."""
-
     number: str
     latex: str
     lead: Words = ()
@@ -101,7 +91,6 @@ Block = Paragraph | Equations | TableBlock | Figure | Section
 
 
 def with_numbers(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks, with numbers in the captions of figures and tables."""
     counts: Counter[str] = Counter()
     for block in blocks:
         if isinstance(block, (Figure, TableBlock)):

@@ -24,7 +24,6 @@ from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 SIGNIFICANT = 6
-"""Default number of significant digits."""
 CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 """Precedence of a piece; a piece of lower precedence gets parentheses inside one of higher precedence."""
 
@@ -35,7 +34,6 @@ class Piece:
     strength: int = ATOM
 
     def within(self, strength: int) -> str:
-        """Return the piece as an operand of an operator of this precedence."""
         return self.latex if self.strength >= strength else f"({self.latex})"
 
     @property
@@ -44,8 +42,6 @@ class Piece:
 
 
 def number(value: float, digits: int) -> Piece:
-    """Return a number as a fraction of small integers if it equals one but no short decimal, or else as a decimal with this
-    many significant digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -58,14 +54,12 @@ def number(value: float, digits: int) -> Piece:
 
 
 def plus(a: Piece, b: Piece) -> Piece:
-    """Return a + b; a minus sign at the beginning of b replaces the plus."""
     if b.negative and b.strength >= SUM:
         return Piece(f"{a.within(SUM)} - {b.latex[1:]}", SUM)
     return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)
 
 
 def minus(a: Piece, b: Piece) -> Piece:
-    """Return a - b; a negative number b is added without its sign."""
     if b.negative and b.latex[1:].replace(".", "").isdigit():
         return plus(a, Piece(b.latex[1:]))
     return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
@@ -76,7 +70,6 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return the product of a and b, with a number before other factors; a reciprocal b becomes a denominator if a is narrow."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
@@ -111,7 +104,6 @@ _INVISIBLE = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|r
 
 
 def width(latex: str) -> float:
-    """Return the approximate width of an inline formula, in letters; scripts count less."""
     small = sum(
         len(_INVISIBLE.sub("", scripts)) for scripts in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for scripts in scripts
     )
@@ -120,7 +112,6 @@ def width(latex: str) -> float:
 
 
 SHARED = "s"
-"""Letter of shared parts."""
 _MAX_REPEATED_WIDTH = 3.0
 """Maximum width, in letters, of a subexpression that is repeated, not named."""
 _MAX_UNNAMED_WIDTH = 70.0
@@ -164,7 +155,6 @@ def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
 
 
 def components(letter: str, shape: tuple[int, ...]) -> list[str]:
-    """Return the letters of the scalars of a value, in row-major order, with indices from 1."""
     if not shape:
         return [letter]
     indices = [[k + 1 for k in index] for index in np.ndindex(*shape)]
@@ -289,7 +279,6 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
     op.TAKE: _function(r"\operatorname{take}"),
 }
-"""Function that writes the formula of each instruction."""
 _KNOWN = re.compile(
     r"#\d+|\\(?:tfrac|frac|cdot|times|left|right|min|max|sin|cos|exp|ln|det|top|le|mathrm\{(?:Ad|ad|tr)\}|tilde|mathbf\{1\})(?![a-zA-Z])"
     r"|\\(?:begin|end)\{bmatrix\}|\\[,;!|\\]|\^T(?![a-zA-Z])|_[xyz](?![a-zA-Z])|[\d\s+\-*/^_{}()\[\]|,.<>=&]"
@@ -341,7 +330,6 @@ def _marked(text: str, new_letters: Collection[str]) -> str:
 
 
 _MAX_INLINE_STEPS = 24
-"""Maximum number of steps of an operation on scalars that is written inline."""
 
 
 @dataclass(frozen=True)
@@ -360,7 +348,6 @@ class Definition:
 
     @property
     def reads(self) -> tuple[bool, ...]:
-        """Return, for each argument, True if the function depends on it."""
         blocks = {int(step[1]) for step in self.code.steps if step[0] in op.OF_BLOCKS}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
@@ -375,7 +362,6 @@ class Functions:
         """Numbers of functions that are called with all arguments, including unused arguments."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
-        """Return the formula of an operation on scalars in these letters if it is short, or else ""."""
         if any(shapes):
             return ""
         code = record(operation, shapes)
@@ -385,7 +371,6 @@ class Functions:
         return "" if formula.parts else formula.results[0].removeprefix("y = ")
 
     def of(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str], results: Sequence[str]) -> Definition:
-        """Return the definition of an operation on arguments of these shapes, with the letters of its first use."""
         code = record(operation, shapes)
         definition = self.definitions.get(code)
         if definition is None:
@@ -402,7 +387,6 @@ class Functions:
 
 
 def _local(letters: Sequence[str]) -> list[str]:
-    """Return a local form of each letter, with a hat or another mark if the form is already used."""
     taken, results = {local(SHARED)}, list[str]()
     for letter in letters:
         match = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))

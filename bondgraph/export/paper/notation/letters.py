@@ -99,10 +99,8 @@ LOOKALIKES = {
     **{r"\alpha": "a", r"\eta": "n", r"\iota": "i", r"\kappa": "k", r"\nu": "v", r"\omega": "w", r"\rho": "p", r"\chi": "x"},
     **{r"\upsilon": "u", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi", r"\vartheta": r"\theta", "I": "l", "1": "l"},
 }
-"""Letter that each letter looks like."""
 _ALIKE = re.compile(r"\\[a-z]+|[A-Za-z\d]")
 _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
-"""Fonts, braces and spaces."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,6 @@ class Letters:
     """Names of external values inside these branches."""
 
     def __getitem__(self, name: str) -> str:
-        """Return LaTeX of a value; `-x` is the negative of x."""
         name = name.removesuffix(":computed")
         if name.startswith("-"):
             return f"-{self[name[1:]]}"
@@ -142,7 +139,6 @@ class Letters:
         return number
 
     def within(self, branch: Branch, renamed: Mapping[str, str]) -> Letters:
-        """Return the letters for the common text of equal parts."""
         return replace(self, inside=(*self.inside, branch), renamed={**self.renamed, **renamed})
 
     def first(self, name: str) -> str:
@@ -175,7 +171,6 @@ class Letters:
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
     def _around(self, name: str) -> list[tuple[Branch, str]]:
-        """Return the branches around a value, from outside to inside, each with the part that contains it."""
         surrounding: list[tuple[Branch, str]] = []
         path = ""
         for word in self.parts.owner(name).path.split("."):
@@ -195,7 +190,6 @@ def _begins(text: str, start: str, after: str) -> bool:
 
 
 def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: Iterable[str]) -> Letters:
-    """Return letters of these values; values of equal parts always have the numbers of their parts."""
     many = [part.path for top in tree for branch in top.all() if branch.index for part in branch.members]
     letters: dict[str, Letter] = {}
     rates = {state.rate: state.name for state in system.states}
@@ -219,8 +213,6 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
-    """Return values whose letters still need the number of their part: values in equal parts, and values with letters that are
-    reserved or not unique."""
     clashes = Counter(letter.appearance for letter in letters.values())
     return [
         name
@@ -289,13 +281,10 @@ def _upright(words: str) -> str:
 
 _WORD = re.compile(r"[^\W\d_]+\d*|\d+")
 _SHORT = re.compile(r"(?!(?:of|at|in|to)$)[A-Za-z][A-Za-z]?\d*")
-"""Letter with an index of digits, perhaps after a second letter."""
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
 def split(symbol: str) -> Letter:
-    """Split a symbol into its letter and its outermost scripts; a symbol with repeated scripts, or with more after its scripts,
-    is kept whole."""
     tokens = _TOKEN.findall(symbol)
     core, scripts = "", {"_": "", "^": ""}
     at = 0
@@ -319,7 +308,6 @@ def split(symbol: str) -> Letter:
 
 
 def _group(tokens: list[str], at: int) -> tuple[str, int]:
-    """Return a token or the content of a pair of braces, and its end."""
     if tokens[at] != "{":
         return tokens[at], at + 1
     depth, end = 0, at

@@ -22,7 +22,6 @@ class Component:
     parts: tuple[Component, ...] = ()
 
     def all(self) -> list[Component]:
-        """Return this part and all parts below it, in order."""
         return [self, *(component for part in self.parts for component in part.all())]
 
 
@@ -32,7 +31,6 @@ class Parts:
 
     @cached_property
     def by_path(self) -> Mapping[str, Component]:
-        """Return every part except the root."""
         return {part.path: part for part in self.root.all()[1:]}
 
     def owner(self, name: str) -> Component:
@@ -48,7 +46,6 @@ class Parts:
 
 
 def parts_of(model: Model) -> Parts:
-    """Return the tree of a model's elements and automata, in the order of the graph."""
     paths = list(dict.fromkeys((*model.elements, *model.automata)))
     return Parts(Component("", "", _children("", "", paths)))
 
@@ -75,7 +72,6 @@ def inside(system: System, part: Component) -> list[Statement]:
 
 
 INDICES = "ijklnqrvwz"
-"""Letters for the indices of equal parts."""
 MIN_SAVED = 7
 """Minimum number of equations saved by writing equal parts once."""
 
@@ -90,10 +86,8 @@ class Branch:
     outside: tuple[tuple[str, ...], ...]
     """External values in the order of their first use; each row holds the names of one value, one for each member."""
     below: tuple[Branch, ...]
-    """Branches inside the first member."""
 
     def all(self) -> list[Branch]:
-        """Return this branch and all branches below it, in order."""
         return [self, *(component for branch in self.below for component in branch.all())]
 
 

@@ -28,7 +28,6 @@ from bondgraph.run.steppers.method import Method
 
 ENTRY = "advance_runs"
 MAX_LOCAL_BYTES = 512 * 1024
-"""Local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +61,6 @@ class GPUKernel:
         return self.memory.shared_at(address)
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
-        """Return a mask (runs,) of the runs, with parameters p (runs, parameters), that have the clocks of the kernel."""
         mine, theirs = (np.ascontiguousarray(self.clock_values(each)).view(np.uint64) for each in (self.first[None], p))
         return np.asarray((theirs == mine).all(axis=1))
 
@@ -164,7 +162,6 @@ def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
-    """Return procedures as LLVM IR, external and without `noinline`, and the functions that call procedures `by_number`."""
     kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
     switches = [
         kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds
@@ -209,7 +206,6 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
 
 
 def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return the reason why runs cannot use a GPU (E283), or None, without compiling anything."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:

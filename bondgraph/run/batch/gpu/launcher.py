@@ -30,14 +30,11 @@ _locks = dict[str, threading.Lock]()
 """Locks by GPU name: a batch takes all of the memory, so other batches wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 _BYTES_PER_RUN = 32
-"""Memory per run, bytes, for choosing the runs of a chunk."""
 _SHARE = 0.8
 
 
 @dataclass(frozen=True)
 class GPULauncher:
-    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may take over from the GPU."""
-
     prepared: PreparedProgram
     device: Device
     is_optional: bool
@@ -87,7 +84,6 @@ class GPULauncher:
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def continue_on_cpu(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU continues with this many runs after an error of the GPU; raise the error unless `is_optional`."""
         if is_lost(error):
             forget(self.device)
         if not self.is_optional or error.problem.code not in _OF_GPUS:
@@ -124,7 +120,6 @@ def launcher_of(
 
 
 def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
-    """Return E283 or E289 if runs cannot use the GPU of this name."""
     program = prepared.program
     if problem := gpu_refusal(prepared):
         return problem
@@ -160,7 +155,6 @@ def _check_count(runs: int, each: int) -> None:
 
 
 def machine_memory() -> int:
-    """Return the memory of this machine, bytes; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

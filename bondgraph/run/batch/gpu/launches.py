@@ -36,8 +36,6 @@ Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Launchable(Protocol):
-    """GPU code of runs; `kernel.GPUKernel` describes its words."""
-
     @property
     def call_words(self) -> Mapping[str, int]: ...
 
@@ -55,8 +53,6 @@ class Launchable(Protocol):
 
 @dataclass
 class LaunchBudget:
-    """Budget of the next launch, in attempted steps; `has_warned` is True after a warning that memory is scarce."""
-
     budget: int = _FIRST_BUDGET
     has_warned: bool = False
 
@@ -67,17 +63,12 @@ class LaunchBudget:
 
 @dataclass(frozen=True)
 class ChunkLimits:
-    """Maximum number of runs of a chunk, and number of threads that run them."""
-
     runs: int
     slots: int
 
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Execution of the runs in the `blocks` p, x and m on a GPU by a loaded kernel, with results in a batch; after
-    each launch, `report` is called with the number of finished runs."""
-
     device: Device
     loaded: LoadedKernel
     code: Launchable
@@ -136,8 +127,7 @@ class GPUWork:
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Run the rows with these indices, in halves if another program has taken memory meanwhile; `done` runs have already
-        ended."""
+        """Run the rows with these indices, in halves if another program has taken memory meanwhile."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -195,7 +185,6 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the addresses, by name, of sections of these sizes (bytes) in one block of GPU memory."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

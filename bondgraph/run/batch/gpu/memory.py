@@ -79,8 +79,6 @@ def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str
 
 
 class Extents:
-    """Numbered memory blocks of an image."""
-
     def __init__(self, image: Image):
         self.image, self.places = image, dict(image.places)
         self.starts = np.array([first for first, _ in image.extents])
@@ -111,7 +109,6 @@ class Extents:
                     yield field_name(kind, name), first + kind.layout()[name][0]
 
     def stored(self, procedures: Iterable[Procedure], symbols: Mapping[str, str]) -> Objects:
-        """Return the memory ranges that are written to, with all tables; `symbols` maps names in the image to functions."""
         fields = called_fields(self.image)
 
         def targets(call: Called, field: str) -> Iterable[str]:
@@ -193,8 +190,6 @@ def _with_addresses(extents: Extents, stored: Objects) -> Objects:
 
 
 def _in_scratch(extents: Extents, stored: Objects) -> Objects:
-    """Return the memory ranges that lie in scratch memory: arrays that are zero at first and either large or part of a sparsity
-    pattern."""
     numbers = set[int]()
     for field, word in extents.fields():
         if word not in extents.places or not field.startswith(_MAY_BE_LARGE):

@@ -17,7 +17,6 @@ class CostGuess:
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Fit the estimate, once, to the costs (runs,), such as rate evaluations, of at most `_MOST` of these runs."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return
@@ -32,8 +31,6 @@ class CostGuess:
         self._coefficients = np.linalg.lstsq(self._terms(numbers), np.log(costs), rcond=None)[0]
 
     def order(self, runs: np.ndarray) -> np.ndarray:
-        """Return these runs in order of estimated cost, the longest first; runs with equal estimates, and all runs before
-        `learn`, keep their order."""
         if self._coefficients is None:
             return runs
         with np.errstate(all="ignore"):

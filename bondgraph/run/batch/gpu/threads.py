@@ -90,7 +90,6 @@ def saw_far_angle(call: Launch) -> int:
 
 
 def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
-    """Wake the thread of a slot, continue its runs, and put it to sleep; its own `memory` contains the table r."""
     wake(memory, call, slot)
     connect(r, call)
     continue_runs(r, call)
@@ -138,7 +137,6 @@ def connect(r: BatchTable, call: Launch) -> None:
 
 
 def continue_runs(r: BatchTable, call: Launch) -> None:
-    """Take runs and advance them, as `batch.loop.run_many` does, until none is left or the budget is spent."""
     c, left = r.table, call.budget
     while left > 0:
         status = int(Status.NOT_STARTED)

@@ -47,7 +47,6 @@ def update_weights_of(v: LaneTable, slot: int) -> None:
 
 
 def prepare_due_runs(v: LaneTable, count: int, lanes: Fixed) -> None:
-    """Compute couplings, rates and natural scales of the due runs simultaneously, one run per lane."""
     due, t, now, y, p, m, k = v.due, v.due_t, v.due_now, v.due_y, v.due_p, v.due_m, v.due_k
     for lane in range(count):
         c = v.tables[due[lane]]

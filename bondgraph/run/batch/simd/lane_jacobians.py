@@ -38,8 +38,6 @@ class LaneJacobians(Table):
 
 
 def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldTable]) -> FieldTable | None:
-    """Return the table of `couple_ahead` for the runs with these error controls; None for models with too many groups
-    of columns."""
     laned = steps.in_lanes(lanes)
     if laned is None:
         return None

@@ -31,7 +31,6 @@ from bondgraph.run.steppers.explicit import Tableau, is_far, method_of
 
 
 def machine_code(lanes: int | None = None, tableau: Tableau = dop853.TABLEAU) -> Library:
-    """Return the loop for `lanes` lanes (by default the width of this processor's vectors) as machine code of a method."""
     return _library(vector_width() if lanes is None else lanes, tableau)()
 
 

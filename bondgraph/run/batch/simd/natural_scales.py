@@ -71,8 +71,6 @@ def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: In
 
 
 def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
-    """Compute the fastest rates, or afterwards the scales (`PROPAGATED`), of the runs that are due, in groups of four with the
-    same structure; skip runs with unique structures."""
     left, members = a.left, a.members
     for k in range(count):
         left[k] = 1

@@ -53,7 +53,6 @@ def definite(s: SampleCheck, work: Disjoint, bad: Disjoint, factor: Disjoint, la
 
 
 def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) -> bool:
-    """Return True if a - theta b is safely positive definite in all lanes; a and b are parts of `now`."""
     n, theta, leftmost = s.n, s.theta, s.leftmost
     for i in range(n):
         for j in range(leftmost[i], i + 1):
@@ -67,8 +66,6 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with the signs of
-    the rows for which the diagonal is positive at the first sample."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes

@@ -102,8 +102,6 @@ class SampleCheck(Table):
 def row_table(
     program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
-    """Return the table of the sample check for runs with rows at these `times` since their start and `dates` on the user's clock;
-    `kernel` is the address of the kernel's code. If `watched`, constraints are checked at every `check_stride`-th sample."""
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
@@ -159,7 +157,6 @@ def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lan
 
 
 def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last row in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
     rows_to_lanes(s.x, rows, first, last, stride, width, lanes)
@@ -191,8 +188,7 @@ def mark_nonfinite(nonfinite: Disjoint, values: Reals, count: int) -> None:
 
 
 def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
-    """Evaluate the kernel, which also writes `entries`, at the rows in the lanes; with several lanes, mark values that are not
-    finite."""
+    """Evaluate the kernel, which also writes `entries`, at the rows in the lanes."""
     s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
         mark_nonfinite(s.nonfinite, s.x, width * lanes)

@@ -66,9 +66,6 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Return the indices of transitions in an order that is independent of their listing: `first` transitions first, `last`
-    transitions last."""
-
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]
         return edge.last, not edge.first, edge.name, edge.kind, edge.target
@@ -91,8 +88,6 @@ def recorded(
     after: tuple[np.ndarray, np.ndarray],
     supplied: np.ndarray,
 ) -> FiredTransition:
-    """Return the record of a transition with the algebraic loops solved for the state after it; `before` and `after` contain x
-    and m."""
     (x, m), (x_after, m_after) = before, after
     x_after = bound.consistent(t, x_after, m_after)[0]
     return FiredTransition(t, float(bound.clock(t)), index, x.copy(), x_after, m.copy(), m_after, supplied)

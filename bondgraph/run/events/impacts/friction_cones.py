@@ -33,8 +33,6 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """Return the problem scaled to a unit diagonal (averaged over the scalars of each friction element), and the scale of
-        each scalar (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
         for friction in self.slices():
             diagonal[friction] = diagonal[friction].mean()
@@ -48,7 +46,6 @@ class Cones:
         return [slice(int(end) - size, int(end)) for end, size in zip(ends, self.groups, strict=True)]
 
     def solve(self, offset: np.ndarray) -> np.ndarray | None:
-        """Solve for the impulses z (n,) with the offset q (n,); return None if no solution is found."""
         unit, root = self.scaled()
         start = offset / root
         size = float(np.abs(start).max(initial=0.0))
@@ -141,5 +138,4 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of friction elements, which follow `count` scalars of constraints, into one array per element."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -120,8 +120,6 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Find the contacts whose bounce is active and whose guard has reached zero, within the tolerance of states and times; if
-    collisions are `sequential`, find only the `first` contact."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []

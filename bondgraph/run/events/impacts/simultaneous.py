@@ -138,8 +138,6 @@ def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: n
 
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set the modes of friction after a collision: friction sticks if its `flow` (c,) is at most `least` (c,), and otherwise
-    slips along its flow; friction that the model has switched off stays off."""
     count = len(collisions.constraints)
     for friction, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))

@@ -76,7 +76,6 @@ def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: i
 
 
 def adopt(s: EventTable, row: int, count: int) -> bool:
-    """Write the modes that the solver has found to `m_box`; return True if a mode is new."""
     changed = False
     for i in range(count):
         k, slot = s.box_places[i], s.box_slots[row + i]
@@ -152,7 +151,6 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
 
 
 def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
-    """Return True unless the sticking of an element that stopped in the transitions taken from index `since` on `is_unclear`."""
     guards_at(s, t, s.x_here, s.p, s.now)
     zero_of(s, t, s.x_here, s.now, s.zero)
     for k in range(since, count):

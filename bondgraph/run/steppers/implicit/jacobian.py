@@ -124,7 +124,7 @@ def damps_growth(c: ImplicitTable, k: Reals) -> bool:
 
 def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
     """Return True if a step of this length from the end of the current step would damp a growing mode; leave its matrix
-    factorised."""
+    factorised unless it is singular."""
     regular = not factors(c, length, c.y_new, method.coefficients.gamma)
     c.factored = length if regular else 0.0
     growing = damps_growth(c, c.k[c.width * method.last :])

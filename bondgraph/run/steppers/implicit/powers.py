@@ -136,7 +136,6 @@ def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
 
 
 def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
-    """Solve for the change of the states that accounts for the difference between the rates k and the slopes in `rest`."""
     system, right, order = c.system, c.system.right, c.system.order
     for i in range(c.n):
         state = order[i]

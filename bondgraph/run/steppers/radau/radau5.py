@@ -140,7 +140,6 @@ def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fi
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Write the states at a node of the quadrature: the start of the step (0) or a stage."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
         out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]

@@ -98,8 +98,6 @@ def pair_factors(c: RadauTable, h: float) -> bool:
 
 
 def prepare_matrices(c: RadauTable, h: float) -> bool:
-    """Factorise both matrices for a step of length h, the real one only if its factors are not available; return True if a matrix
-    is singular."""
     c.factored = 0.0
     if c.single != h:
         c.single = 0.0
@@ -153,7 +151,6 @@ def right_sides(c: RadauTable, h: float) -> None:
 
 
 def correct(c: RadauTable, h: float) -> float:
-    """Solve both systems and correct all stages; return the size of the correction as a fraction of the tolerance."""
     n, y, w, z, system, pair, scale, total = c.n, c.y, c.w, c.z, c.system, c.pair, c.scale, 0.0
     right_sides(c, h)
     solve_system(system)

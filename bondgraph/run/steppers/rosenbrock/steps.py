@@ -53,7 +53,6 @@ def weighted(u: Reals, n: int, i: int, weights: Fixed) -> float:
 
 
 def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage: Fixed) -> None:
-    """Compute the argument of a stage, and the contribution of the earlier stages to its right-hand side."""
     for i in range(n):
         if stage < _ADDED:
             out[i] = y[i] + weighted(u, n, i, table.A[stage])

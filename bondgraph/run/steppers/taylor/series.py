@@ -73,7 +73,8 @@ def expand_here(c: TaylorTable) -> None:
 
 
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute the state and the rates at the end of a step of length h; return the ratio of h to the longest step.
+    """Return the ratio of h to the longest step; unless it exceeds 1, or for a landing, also compute the state and the rates at
+    the end of the step.
 
     Coefficients may be zero by chance, such as the coefficients of x' = t^30 at the start, so a step is also too long if the
     slope of the polynomial at its end differs from the rate.
@@ -93,8 +94,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def next_size(c: TaylorTable, length: float) -> float:
-    """Return the size of the next step from the coefficients at its start. If the coefficients rise, as near a point where all
-    are zero, they overestimate the step, so its growth is limited."""
+    """Return the size of the next step from the coefficients at its start, or `length` without such an estimate. If the
+    coefficients rise, as near a point where all are zero, they overestimate the step, so its growth is limited."""
     if c.is_last:
         return length
     expand_here(c)

@@ -102,7 +102,6 @@ def square_between(c: PileTable, i: int, j: int) -> float:
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:
-    """Set the cosines of all axes in `C`, and the vectors `d1`, `d2` between the centres in the axes of each box."""
     R1, R2, p, q = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.shape_p[one * 3 :], c.shape_p[other * 3 :]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     for i in unrolled(range(3)):
@@ -241,7 +240,6 @@ def axis_after(axis: int) -> int:
 
 
 def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int, feature: int) -> int:
-    """Add a corner of a patch, given in the frame of a's face, unless it or eight others have been added; return their count."""
     kept, tolerance = patch_data[KEPT:], patch_data[TOLERANCE]
     for k in range(count):
         if abs(at[0] - kept[3 * k]) <= tolerance and abs(at[1] - kept[3 * k + 1]) <= tolerance:
@@ -290,7 +288,6 @@ def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: f
 
 @inline
 def beyond(x: float, limit: float) -> float:
-    """Return the squared distance of a coordinate from the interval [-limit, limit]."""
     out = larger(abs(x) - limit, 0.0)
     return out * out
 

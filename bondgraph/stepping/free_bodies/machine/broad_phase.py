@@ -94,8 +94,7 @@ def overlap(one: Reals, other: Reals) -> bool:
 
 
 def may_touch(c: PileTable, k: int, one: int, other: int) -> bool:
-    """Return True if two shapes of set k may touch: they belong to different bodies, at least one free and at least one not
-    still. The listed pairs are excluded or, with `only`, are the only pairs."""
+    """Return True if two shapes of set k may touch. The listed pairs are excluded or, with `only`, are the only pairs."""
     a, b = c.body[one], c.body[other]
     if a == b or (a >= c.free and b >= c.free) or (c.kind[one] == HALF_SPACE and c.kind[other] == HALF_SPACE):
         return False
@@ -118,7 +117,6 @@ def is_still(c: PileTable, b: int) -> bool:
 
 
 def above(c: PileTable, plane: int, s: int) -> bool:
-    """Return True if a shape is out of reach of a half-space."""
     axes, half, up = c.shape_R[s * 9 :], c.half[s * 3 :], c.shape_R[plane * 9 :]
     height, extent = -c.thickness[s] - c.reach[c.body[s]] - c.reach[c.body[plane]], 0.0
     for i in unrolled(range(3)):

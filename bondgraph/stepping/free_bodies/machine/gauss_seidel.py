@@ -42,7 +42,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PLAIN = 20
-"""Number of sweeps without acceleration; most steps need fewer."""
+"""Number of sweeps without acceleration."""
 SHORTER, BOLDER = 0.7, 0.8
 """Factors applied once per pair of sweeps: the first multiplies the limit of the extrapolation if changes do not shrink;
 otherwise, the second multiplies the limit's distance from 1."""
@@ -55,7 +55,6 @@ fraction is multiplied whenever a sweep over all contacts does not confirm conve
 
 
 def solve(c: PileTable) -> None:
-    """Solve for impulses and velocities, starting from velocities without contact and a guess of the impulses."""
     for i in range(6 * c.bodies):
         c.velocity[i] = c.coming[i]
     for k in range(c.contacts):
@@ -77,7 +76,6 @@ def visit_all(c: PileTable) -> None:
 
 
 def sweep(c: PileTable) -> float:
-    """Update contacts in order, and in reverse order if needed; return the largest change of a velocity."""
     change = 0.0
     for k in range(c.contacts):
         change = larger(change, visit(c, k))
@@ -200,7 +198,6 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Extrapolate along the line from the last result to the current result, which becomes the last result."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

@@ -32,7 +32,6 @@ PUSH_REACH = 0.2
 
 
 def begin(c: PileTable) -> None:
-    """Set positions, velocities with and without the forces of the step, and the reach of each body."""
     for b in range(c.free):
         begin_free(c, b)
         if c.asleep[b] == 1:
@@ -92,7 +91,6 @@ def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
 
 
 def begin_moved(c: PileTable, b: int, at: Reals) -> None:
-    """Set the position and velocities of a body that is not free, from its pose and twist in the world."""
     matrix_of(at, c.R[b * 9 :])
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = at[4 + i]
@@ -128,7 +126,6 @@ def matrix_of(q: Reals, R: Reals) -> None:
 
 
 def account_for_contacts(c: PileTable) -> None:
-    """Record the effects of contacts, and apply their impulses to the momenta of the bodies."""
     record = c.record[c.taken * RECORD :]
     for i in unrolled(range(RECORD)):
         record[i] = 0.0
@@ -158,7 +155,6 @@ def account_for_contacts(c: PileTable) -> None:
 
 
 def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
-    """Apply an impulse to a body; return the energy that a prescribed body supplies."""
     supplied = 0.0
     if b < c.free:
         moment = c.moment[b * 6 :]
@@ -172,7 +168,6 @@ def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
 
 
 def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
-    """Apply a torque impulse to a body; return the energy that a prescribed body supplies."""
     supplied = 0.0
     for i in unrolled(range(3)):
         if b < c.free:

@@ -165,7 +165,6 @@ def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> No
 
 @inline
 def through_face(local: Reals, half: Reals, out: Reals, axis: int, upward: bool) -> float:
-    """Set the outward normal of a face of a box, and return the height of a point above it."""
     for i in unrolled(range(3)):
         out[i] = 0.0
     out[axis] = 1.0 if upward else -1.0

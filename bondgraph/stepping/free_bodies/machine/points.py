@@ -41,7 +41,6 @@ def side(corner: int, place: Fixed) -> float:
 
 @inline
 def axis_of(v: Reals) -> int:
-    """Return the index of the largest component, in magnitude, of a vector."""
     first = 1 if abs(v[1]) > abs(v[0]) else 0
     return 2 if abs(v[2]) > larger_of(v) else first
 

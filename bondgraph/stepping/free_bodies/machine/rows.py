@@ -60,7 +60,6 @@ def make_rows(c: PileTable) -> None:
 
 @inline
 def directions(row: Reals, n: Reals) -> None:
-    """Set the normal, and two unit vectors perpendicular to it and to each other."""
     for i in unrolled(range(3)):
         row[i] = n[i]
     if abs(n[0]) < 0.6:  # n x the first axis, else n x the second
@@ -74,7 +73,6 @@ def directions(row: Reals, n: Reals) -> None:
 
 @inline
 def side_of(c: PileTable, row: Reals, b: int, point: Reals, arm: Fixed, light: Fixed, turn: Fixed) -> None:
-    """Set the arm, inverse mass and spin changes of one of the bodies."""
     for i in unrolled(range(3)):
         row[arm + i] = point[i] - c.place[b * 3 + i]
     row[light] = c.light[b]
@@ -170,7 +168,6 @@ def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def take(c: PileTable, i: int, j: int, scale: float) -> None:
-    """Set the initial impulse to an earlier contact's impulse, or mark it as missing."""
     c.begun[3 * i] = -1.0
     if j >= 0:
         c.used[j], c.begun[3 * i] = 1, 1.0

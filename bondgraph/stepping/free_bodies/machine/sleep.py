@@ -19,7 +19,6 @@ SAME_FORCE = 1e-9
 
 
 def wake_by_forces(c: PileTable) -> bool:
-    """Wake the islands of bodies whose forces have changed; return True if an island woke."""
     has_woken = False
     for b in range(c.free):
         if c.asleep[b] == 1:
@@ -34,7 +33,6 @@ def wake_by_forces(c: PileTable) -> bool:
 
 
 def wake_by_contacts(c: PileTable) -> bool:
-    """Wake the islands that a moving body may touch during the step; return True if an island woke."""
     has_woken = False
     for k in range(c.contacts):
         for s in unrolled(range(2)):
@@ -46,7 +44,6 @@ def wake_by_contacts(c: PileTable) -> bool:
 
 
 def wake(c: PileTable, b: int) -> None:
-    """Wake the island of a body."""
     label = c.island[b]
     for other in range(c.free):
         if c.asleep[other] == 1 and c.island[other] == label:
@@ -54,7 +51,6 @@ def wake(c: PileTable, b: int) -> None:
 
 
 def let_sleep(c: PileTable) -> None:
-    """Let islands that have been slow for long enough fall asleep, and count the sleeping bodies."""
     for b in range(c.free):
         if c.asleep[b] == 0:
             v, radius = c.velocity[b * 6 :], c.radius[b]
@@ -89,7 +85,6 @@ def root_of(c: PileTable, b: int) -> int:
 
 @inline
 def fall_asleep(c: PileTable, b: int) -> None:
-    """Remove the momentum of a body, and account for its energy; record its island and its forces."""
     label = root_of(c, b)
     at = c.taken * RECORD + LOST
     c.record[at] = c.record[at] + kinetic(c, b)

@@ -38,7 +38,6 @@ def advance(c: PileTable, steps: int) -> int:
 
 
 def find_awake(c: PileTable) -> int:
-    """Begin a step, wake the bodies that may take part, and find the contacts; return a status."""
     begin(c)
     if c.sleep > 0.0 and wake_by_forces(c):
         begin(c)
@@ -50,7 +49,6 @@ def find_awake(c: PileTable) -> int:
 
 
 def evaluate(c: PileTable) -> None:
-    """Evaluate the rates of the graph, and the poses and twists of prescribed bodies."""
     c.now[0] = c.t
     c.rates(c.now, c.x, c.p, c.m, c.rate)
     if c.moving == 1:
@@ -76,7 +74,6 @@ def find(c: PileTable) -> int:
 
 
 def finish(c: PileTable) -> None:
-    """Compute impulses and velocities from contacts, and the momenta after the step."""
     make_rows(c)
     if c.resisting == 1:
         make_resistance(c)
