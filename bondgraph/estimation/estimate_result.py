@@ -267,7 +267,7 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with panels(len(chosen), axes, "channels", self.results[0].program.name) as all_axes:
+        with panels(len(chosen), axes, "channel", self.results[0].program.name) as all_axes:
             for panel, (result, channel) in zip(all_axes, chosen, strict=True):
                 _panel(panel, result, channel)
         return all_axes
