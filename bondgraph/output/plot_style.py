@@ -134,9 +134,9 @@ def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str
 
 
 def axis_label(name: str, unit: str, separator: str = "\n") -> str:
-    """Return the label of an axis.
+    """Return the label of an axis, without the unit of a pure number.
 
-    >>> axis_label("mass.flow", "m/s", " ")
-    'mass.flow (m/s)'
+    >>> axis_label("mass.flow", "m/s", " "), axis_label("gear.slip", "1")
+    ('mass.flow (m/s)', 'gear.slip')
     """
-    return name + (f"{separator}({unit})" if unit else "")
+    return name + (f"{separator}({unit})" if unit not in ("", "1") else "")
