@@ -28,6 +28,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import perturbations
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.settings import block
 from bondgraph.run_arguments import (
     Initial,
     KeepNamed,
@@ -374,9 +375,14 @@ class Compiled(Frozen):
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
         """Return all values by name, by default at the start: the reference for compiled code, which supplies only the unknowns
-        and time derivatives; all other values come from the formulas in floats."""
+        and time derivatives; all other values come from the formulas in floats. Raises `RunError` E305 for a wrong number of
+        start values, parameters or modes."""
         x0, m0 = self.initial()
-        x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
+        p0 = self.parameters()
+        for name, argument, start in (("x", x, x0), ("p", p, p0), ("m", m, m0)):
+            if argument is not None and np.size(argument) != len(start):
+                block(self.program, name, argument, len(start), "E305")
+        x, m, p = x0 if x is None else x, m0 if m is None else m, p0 if p is None else p
         if self.program.loops:
             x, _ = Bound(self.program, p).consistent(t, np.asarray(x, dtype=float), m)
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))

@@ -84,7 +84,6 @@ class Trial:
 
 
 def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Return the checked experiments; raise `ModelError` E376 for invalid data."""
     is_single = isinstance(data, (Experiment, Mapping))
     listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
     experiments = [
@@ -268,7 +267,7 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with panels(len(chosen), axes, "channels", self.results[0].program.name) as all_axes:
+        with panels(len(chosen), axes, "channel", self.results[0].program.name) as all_axes:
             for panel, (result, channel) in zip(all_axes, chosen, strict=True):
                 _panel(panel, result, channel)
         return all_axes
@@ -285,5 +284,4 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """Return the scales (k,) of relative changes of numbers: their absolute values, or 1 for zero."""
     return np.where(values != 0.0, np.abs(values), 1.0)

@@ -107,8 +107,6 @@ def with_values(
     initial: Mapping[str, Any] | None = None,
     t: float = 0.0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,) at a
-    start at the time t (s)."""
     changes, states = dict(parameters or {}), converted_states(compiled.model, compiled.system, initial or {})
     replaced = {
         compiled.system.resolve(name) for (name, _), state in zip(varied.entries, varied.states, strict=True) if state >= 0

@@ -37,7 +37,6 @@ def metadata_json(metadata: Mapping[str, Any]) -> str:
 
 
 def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
-    """Return names and units of the columns of a table, "t" first; an array has a column for each component."""
     columns = [("t", "s")]
     for quantity in kept:
         units = entry_units(quantity.unit, quantity.shape)
@@ -55,8 +54,6 @@ BUFFER_SIZE = 2**18
 
 
 class SampleBuffer:
-    """Buffer that calls `write` with times (k,) and values by name (k, *shape) in large chunks."""
-
     def __init__(self, write: Callable[[np.ndarray, dict[str, np.ndarray]], object]):
         self._write = write
         self._chunks: list[tuple[np.ndarray, Mapping[str, np.ndarray]]] = []
@@ -302,8 +299,6 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
 
 
 class Observer(Sink):
-    """Sink that calls a function with times (k,) and values by name (k, *shape)."""
-
     def __init__(self, function: Callable[[np.ndarray, Mapping[str, np.ndarray]], object]):
         self._function = function
 

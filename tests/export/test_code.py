@@ -325,6 +325,6 @@ def test_expressions_beyond_reading_are_refused() -> None:
 
 @pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), pytest.param("hand", 6e6, marks=pytest.mark.thorough)])
 def test_functions_of_large_models_are_made_in_seconds(model: str, most: float) -> None:
-    """The number of Python calls is limited; a million calls took half a second in 2026."""
+    """Calls are counted instead of seconds; a million calls take about half a second."""
     compiled = case(model).compiled
     assert calls(lambda: sympy_model(compiled).function()) < most

@@ -183,3 +183,15 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
 def beam(links: int, **options: Any) -> Program:
     """Return a beam at rest with the parameters (stiffness, force)."""
     return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)
+
+
+def vanderpol():
+    return program(lambda t, x, p, m: [x[1], p[0] * ((1.0 - x[0] * x[0]) * x[1]) - p[1] * x[0]], (2, 2, 0))
+
+
+def robertson(**options):
+    def rates(t, x, p, m):
+        fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
+        return [fast - slow, slow - fast - 3e7 * x[1] * x[1], 3e7 * x[1] * x[1]]
+
+    return program(rates, (3, 0, 0), **options)

@@ -214,7 +214,10 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     routines, system, pattern = trace(compiled.system)
     steps = {word: listing(routine.reference) for word, routine in routines.items()}
     loops = [loop for loop in system.loops if loop.guesses]
-    modes = [(n.removesuffix(".mode"), (), "", f": {_options(states)}") for n, (states, _) in system.modes.items()]
+    modes = [
+        (n.removesuffix(".mode"), (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(states)))
+        for n, (states, _) in system.modes.items()
+    ]
     units = compiled.program.layout.units
     x = entries(_valued(system, [state.name for state in system.states], units), BLOCKS)
     p = entries(_valued(system, list(system.parameters), units), [*BLOCKS, *_named(x)])
@@ -277,10 +280,6 @@ def _valued(system: System, names: Sequence[str], units: Mapping[str, str]) -> l
             aliases.setdefault(target, []).append(alias)
     remarks = [f"; also {', '.join(sorted(aliases[name])[:2])}" if name in aliases else "" for name in names]
     return [(name, system.values[name].shape or (), units[name], remark) for name, remark in zip(names, remarks, strict=True)]
-
-
-def _options(states: Sequence[str]) -> str:
-    return ", ".join(f"{k} {state}" for k, state in enumerate(states))
 
 
 def _named(entries: Iterable[Entry]) -> list[str]:

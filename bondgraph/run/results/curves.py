@@ -32,7 +32,7 @@ class Plottable(Protocol):
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
     chosen = names_by_panel(result, names)
-    with panels(len(chosen), axes, "quantities", result.program.name) as panel_axes:
+    with panels(len(chosen), axes, "quantity", result.program.name) as panel_axes:
         for several, each in zip(chosen, panel_axes, strict=True):
             _panel(result, several, each, with_modes=each is panel_axes[0])
         panel_axes[-1].set_xlabel("time (s)")

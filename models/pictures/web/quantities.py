@@ -46,7 +46,6 @@ class Plottable:
 
 
 def plottable(result: Result) -> Plottable:
-    """Return all scalars and short vectors other than parameters, in the order of their names in the result."""
     names: dict[tuple[str, int, int], list[str]] = {}
     slots: dict[tuple[str, int, int], Slot] = {}
     layout = result.program.layout
@@ -92,13 +91,10 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 
 def mechanisms(model: Model) -> list[str]:
-    """Return the paths of the inertial fields, whose velocities are those of joints."""
     return [path for path, element in model.elements.items() if isinstance(element.law, InertialField)]
 
 
 def _model_quantities(model: Model) -> tuple[list[str], ...]:
-    """Return the outputs of storages; the signals that no element reads; and the efforts of resistors and sources. Signals and
-    efforts inside parts are omitted."""
     stored = [f"{path}.{each.law.gives}" for path, each in model.elements.items() if isinstance(each.law, Storing)]
     laws = {path: element.law for path, element in model.elements.items() if "." not in path}
     read = {name for element in model.elements.values() for name in element.signals}
@@ -114,8 +110,6 @@ def _model_quantities(model: Model) -> tuple[list[str], ...]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
-    neither."""
     if scene.result is None:
         return []
     names = plottable(scene.result)
