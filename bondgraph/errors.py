@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from screws.errors import ScrewbondError, plural
+from screws.errors import CallError, ScrewbondError, plural
 from screws.names import similar_names
 from screws.numeric_arguments import shown
 
@@ -228,6 +228,20 @@ class ByName(dict[str, T]):
 
     def __repr__(self) -> str:
         return _short_text(super().__repr__() if len(self) <= 2 * MAX_NAMES else "", [*self])
+
+
+class FixedEntries(ByName[T]):
+    """Entries of a frozen record by name, which cannot be changed (E684)."""
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        title = f"the entries {', '.join([*self][:MAX_NAMES])} of a frozen record cannot be changed"
+        cures = "a changed copy, {**entries, name: value}", "graph.replace(name, part)", "simulate(..., parameters={name: value})"
+        raise CallError("E684", title, ", or ".join(cures))
+
+    __setitem__ = __delitem__ = __ior__ = pop = popitem = clear = update = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self),)
 
 
 def _short_text(text: str, names: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ArrayShape:
-    sizes: tuple[int, ...]
+    sizes: tuple[int | str, ...]
+    """Length of each axis; axes with the same letter have the same length in all arguments."""
 
 
 Count = Annotated[int, "from 1"]
@@ -29,6 +30,10 @@ PoseState = Annotated[Row, ArrayShape((7,))]
 Rotation = Annotated[np.ndarray, ArrayShape((3, 3))]
 Pose = Annotated[np.ndarray, ArrayShape((4, 4))]
 Matrix3 = Annotated[np.ndarray, ArrayShape((3, 3))]
+Points = Annotated[np.ndarray, ArrayShape(("n", 3))]
+"""Points, m, or other vectors in space."""
+Matrix = Annotated[np.ndarray, ArrayShape(("m", "n"))]
+SquareMatrix = Annotated[np.ndarray, ArrayShape(("n", "n"))]
 Matrix4 = Annotated[np.ndarray, ArrayShape((4, 4))]
 """Matrix in se(3), as `screws.hat` returns it."""
 Matrix6 = Annotated[np.ndarray, ArrayShape((6, 6))]

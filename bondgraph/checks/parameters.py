@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bondgraph.model.arguments import unit_problem
 from bondgraph.model.dissipation import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
-from bondgraph.model.expected_units import converted_parameters, unit_conversions
+from bondgraph.model.expected_units import coefficients_with_unit, converted_parameters, unit_conversions
 from bondgraph.model.laws import InertialField, Junction, Parameter, Resistor, SignalBlock, Storage, Transformer
 from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
@@ -349,7 +350,10 @@ def check_units(model: Model) -> Iterator[Problem]:
         reported.add((path, name))
         element = model.elements[path]
         title = f'{element.kind} "{path}": the unit of {name} cannot be {parameter.unit!r}'
-        yield unit_problem(title, fault, element.place)
+        problem = unit_problem(title, fault, element.place)
+        others = coefficients_with_unit(element.kind, parameter) if name in COEFFICIENTS and problem.code == "E175" else []
+        cures = [f'{element.kind}("{path}", {word}=..., domain="{domain.name}")' for word, domain in others]
+        yield replace(problem, cures=(*problem.cures, *cures))
     yield from _starts_in_wrong_units(model)
     valid: set[str] = set()
     for path, element in model.elements.items():

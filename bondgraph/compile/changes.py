@@ -53,7 +53,7 @@ class ConvertedStart:
 def converted_start(model: Model, system: System, root: str) -> ConvertedStart | None:
     """Return the storage whose law computes the value `root` from its own state, or else the storage whose state alone determines
     this effort or flow; None if there is no such storage."""
-    return _by_law(model, system, root) or _by_one_state(system, root)
+    return _by_law(model, system, root) or _by_one_state(system, root) if isinstance(root, str) else None
 
 
 def converted_states(model: Model, system: System, changes: Iterable[str]) -> dict[str, str]:

@@ -63,7 +63,8 @@ def program_of(
     """
     moves_with_time = system.clocks or system.events or any(element.signals for element in model.elements.values())
     breaks = breaks_of(system) if moves_with_time else None
-    layout = Layout(LazyTable(lambda: _slots(system)))
+    units = LazyTable(lambda: _units(system), LazyTable(lambda: _declared_units(system)))
+    layout = Layout(LazyTable(lambda: _slots(system)), units)
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -234,7 +235,21 @@ def _slots(system: System) -> dict[str, Slot]:
         for name in names:
             value = system.values[name]
             shape = value.shape or ()
-            slots[name] = Slot(block, start, shape, value.unit)
+            slots[name] = Slot(block, start, shape)
             start += math.prod(shape)
     slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
     return slots
+
+
+def _declared_units(system: System) -> dict[str, str]:
+    units = {name: value.unit for name, value in system.values.items() if value.unit}
+    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+
+
+@paused_collection()
+def _units(system: System) -> dict[str, str]:
+    """Return the unit of every value, also by its other names."""
+    from bondgraph.assembly.implied_units import units_of
+
+    units = units_of(system)
+    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}

@@ -143,7 +143,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if t.min() < experiment.t_start:
             title, why = f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s"
             raise _unfit(compiled, title, why, f"Experiment({{...}}, t_start={t.min():g})")
-        columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
+        columns.append((name, layout.unit(name), t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
     samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
         raise _unfit(compiled, "all data are at the start", "a run needs later data")
@@ -267,7 +267,7 @@ class Estimate:
             for channel in trial.channels
             if not names or channel.name in names
         ]
-        with panels(len(chosen), axes, "channels", self.results[0].program.name) as all_axes:
+        with panels(len(chosen), axes, "channel", self.results[0].program.name) as all_axes:
             for panel, (result, channel) in zip(all_axes, chosen, strict=True):
                 _panel(panel, result, channel)
         return all_axes

@@ -81,8 +81,9 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
                 system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
-        units = entry_units(slot.unit, slot.shape)
-        of_entries = [slot.unit] * slot.size if units is None else units.flat
+        unit = layout.unit(name)
+        units = entry_units(unit, slot.shape)
+        of_entries = [unit] * slot.size if units is None else units.flat
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), of_entries, strict=True)):
             index = slot.start + k
             is_state = slot.block == "x"

@@ -50,6 +50,9 @@ class Graph(Draft):
     ['capacitor', 'loop', 'resistor']
     """
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return f'graph.replace("{name}", part), or graph.remove("{name}")'
+
     _cure_of_arithmetic = "graph.add(other), which nests a graph, and graph.connect(tail, head)"
 
     def __getitem__(self, path: str) -> Element | Graph:

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bondgraph.errors import Place, Problem, refusal
+from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import COEFFICIENTS, GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Parameter, Resistor, SignalBlock, Source, Storage
+from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source, Storage
 from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, End
 
@@ -287,9 +287,6 @@ def _local_names(element: Element) -> tuple[str, ...]:
     names: list[str] = []
     for key, parameter in element.parameters.items():
         names.append(key)
-        if not isinstance(parameter, Parameter):
-            title, cure = (f'"{element.name}" was changed: its {key} is {parameter!r}', "graph.replace(name, a new element)")
-            raise refusal("E150", title, cure, about=element.name, places=(element.place,))
         if isinstance(parameter.value, ByMode):
             names += parameter_values(key, parameter)
     return (*names, *element.law.signals([port.name for port in element.ports]))

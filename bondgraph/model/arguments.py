@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bondgraph.errors import ByName, ModelError, Place, Problem, caller_place, refusal
+from bondgraph.errors import FixedEntries, ModelError, Place, Problem, caller_place, refusal
 from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
@@ -42,7 +42,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
     need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
     units = {name: unit for name, unit in (units or {}).items() if name in values and unit}
-    return ByName(parameters | {name: with_expected_unit(parameters[name], unit) for name, unit in units.items()})
+    return FixedEntries(parameters | {name: with_expected_unit(parameters[name], unit) for name, unit in units.items()})
 
 
 def with_expected_unit(parameter: Parameter, unit: str) -> Parameter:

@@ -103,6 +103,7 @@ SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N 
 
 _TRUE = (GENERIC, ELECTRICAL, TRANSLATION, ROTATION, HYDRAULIC, MAGNETIC, THERMAL, CHEMICAL, SCREW)
 DOMAINS = ByName({domain.name: domain for domain in (*_TRUE, HEAT)})
+"""Domains by name."""
 
 
 def motions(turns: Sequence[bool]) -> Domain:

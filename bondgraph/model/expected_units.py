@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.arguments import shape_of
-from bondgraph.model.domains import COEFFICIENTS, Domain
+from bondgraph.model.domains import COEFFICIENTS, DOMAINS, SCREW, Domain
 from bondgraph.model.element import Element
 from bondgraph.model.laws import (
     ByMode,
@@ -100,6 +100,19 @@ def implied_unit(model: Model, path: str, local: str, value: Any) -> str:
     if isinstance(law, Ratio) and local == "ratio" and not element.signals:
         return ratio_unit(element, *model.bonds_by_port(path))
     return ""
+
+
+def coefficients_with_unit(kind: str, parameter: Parameter) -> list[tuple[str, Domain]]:
+    """Return the coefficients of a C, I or R that have the unit of a parameter, with the domain."""
+    return [
+        (word, domain)
+        for word, coefficient in COEFFICIENTS.items()
+        for domain in coefficient.domains or DOMAINS.values()
+        if coefficient.kind == kind
+        and domain is not SCREW
+        and (unit := quotient(_unit(domain, coefficient.makes), _unit(domain, coefficient.of)))
+        and not isinstance(conversion(parameter.unit, unit, ()), (Mismatch, Unreadable))
+    ]
 
 
 def ratio_unit(element: Element, one: Bond, two: Bond) -> str:

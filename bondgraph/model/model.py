@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bondgraph.errors import ByName, Place
+from bondgraph.errors import FixedEntries, Place
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
@@ -189,7 +189,7 @@ class Model(Frozen):
     def __post_init__(self) -> None:
         for each in ("elements", "automata"):
             if type(table := getattr(self, each)) is dict:
-                object.__setattr__(self, each, ByName(table))
+                object.__setattr__(self, each, FixedEntries(table))
 
     @property
     def guesses(self) -> Mapping[str, float]:

@@ -247,7 +247,7 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
                 title = f'the label of "{bond}" is not a pair of strings'
                 raise refusal("E589", title, 'strings for its effort and its flow: ("3 N", "2 m/s")', about=model.name)
         return labels
-    if not (isinstance(labels, bool) or labels == "numbers"):
+    if not (isinstance(labels, bool) or (isinstance(labels, str) and labels == "numbers")):
         cures = 'labels=True, "numbers", or a mapping from bond names to pairs of strings'
         raise refusal("E589", f"labels cannot be {labels!r}", cures, about=model.name)
     numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}

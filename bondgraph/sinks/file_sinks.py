@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import zipfile
@@ -21,6 +22,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
+from bondgraph.units import entry_units
 from screws.calls import signature_mismatch
 
 METADATA_KEY = "screwbond"
@@ -37,7 +39,9 @@ def metadata_json(metadata: Mapping[str, Any]) -> str:
 def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
     columns = [("t", "s")]
     for quantity in kept:
-        columns += [(name, quantity.unit if not quantity.shape else "") for name in labels_of(quantity.name, quantity.shape)]
+        units = entry_units(quantity.unit, quantity.shape)
+        of_entries = [""] * math.prod(quantity.shape) if units is None else units.flat
+        columns += zip(labels_of(quantity.name, quantity.shape), of_entries, strict=True)
     return columns
 
 

@@ -368,10 +368,11 @@ def _pickles(executor: Executor | None) -> bool:
 
 
 def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times: np.ndarray) -> dict[str, Any]:
-    columns = [
-        Column(each.name, "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
-        for each in points.varied
-    ]
+    layout, columns = model.compiled.program.layout, []
+    for each in points.varied:
+        role = each.role
+        unit = "" if role.states else layout.unit(role.name)
+        columns.append(Column(each.name, "varied", role.part, unit, role.shape, bool(role.states)))
     columns += [Column(each.name, "kept", "", each.unit, each.shape, over_time=each.over_time) for each in settings_of_runs.kept]
     plan = {
         "model": model.fingerprint,

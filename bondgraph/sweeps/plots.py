@@ -59,7 +59,7 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
     abscissa = None if against is None else _chosen_abscissa(read, against)
     failed = len({fault.run for fault in runs.failures} & set(read[RUN].tolist()))
     title = f"{runs.name}: {plural(len(read), 'run')}" + (f", {failed} failed" if failed else "")
-    with panels(len(drawn), axes, "columns", runs.name, title=title, same_x=False) as panel_axes:
+    with panels(len(drawn), axes, "column", runs.name, title=title, same_x=False) as panel_axes:
         for name, own_axes in zip(drawn, panel_axes, strict=True):
             column = runs.columns[name]
             if column.over_time:

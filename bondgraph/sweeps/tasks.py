@@ -206,8 +206,8 @@ def kept_columns(keep: Mapping[str, Keepable], program: Program, samples: int) -
         elif reasons := why_not(measure, program):
             problems.append(Problem("E362", f'"{name}" cannot be kept: {reasons[0]}', (), (), reasons[1:]))
         elif isinstance(measure, Measure):
-            of, over_time = measure.of_program(name, program), measure.kind.over_time
-            columns.append(Kept(name, measure, of.unit, (samples, *of.shape) if over_time else of.shape, over_time))
+            shape, over_time = measure.shape(program), measure.kind.over_time
+            columns.append(Kept(name, measure, measure.unit(program), (samples, *shape) if over_time else shape, over_time))
     return tuple(columns), problems
 
 

@@ -112,6 +112,7 @@ def _table() -> dict[str, Symbol]:
 
 
 SYMBOLS: Mapping[str, Symbol] = _table()
+"""Unit symbols by name."""
 
 CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 """Symbols that count cycles, which are not angles."""

@@ -17,6 +17,7 @@ from bondgraph.model.ops import IDENTITY, as_op
 from bondgraph.model.units import per_second, quotient
 from bondgraph.signals.arguments import BlockBuilder
 from bondgraph.signals.formulas import LAG
+from screws.arrays import Matrix, SquareMatrix
 from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
@@ -198,7 +199,7 @@ def pd_feedforward(
     return finish(builder, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
-def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
+def task_inertia(mass: SquareMatrix, jacobian: Matrix) -> np.ndarray:
     """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n), for any scalar
     type.
 
@@ -208,7 +209,7 @@ def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
     return array([[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in jacobian])
 
 
-def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
+def task_force(mass: SquareMatrix, jacobian: Matrix, acceleration: Any) -> np.ndarray:
     """Return the force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
     return solve_spd(task_inertia(mass, jacobian), acceleration)
 

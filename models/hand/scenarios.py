@@ -287,6 +287,7 @@ _MOTIONS = {
     ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _MOTIONS.items()}
+"""Scenarios of the example, by name."""
 
 
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:

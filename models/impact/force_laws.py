@@ -456,6 +456,7 @@ class MaxwellImpact:
 
 
 ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
+"""Force law of the impact of a mass."""
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:

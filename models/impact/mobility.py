@@ -290,6 +290,7 @@ KINDS: dict[str, Assumption] = {
     "momentum": Assumption("generalised momentum", _momentum, "WA22 (2)"),
     "flexibility": Assumption("composite with joint flexibility", _flexibility, "WA22 (12)"),
 }
+"""The four assumptions of the paper."""
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:

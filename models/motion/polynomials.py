@@ -58,6 +58,8 @@ class Motion:
     breaks: Array
     coefficients: Array
 
+    _cure_of_call = ".position(t)"
+
     def __init__(self, breaks: ArrayLike, coefficients: ArrayLike):
         breaks, table = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
         fit = breaks.ndim == 1 and table.ndim in (2, 3) and len(table) == len(breaks) - 1 >= 1 and table.shape[1] >= 1

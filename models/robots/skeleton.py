@@ -90,7 +90,7 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
             continue
         leader, why = named.get(joint.leader), ""
         leaders = [other for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
-        cures = [f'<mimic joint="{other.name}"/>' for other in leaders]
+        cures = [f'"{other.name}" as its leader' for other in leaders]
         if leader is None:
             why = "which does not exist"
         elif leader is joint:
@@ -100,10 +100,10 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
         elif joint.name in circling:
             why = "which itself follows it"
         elif joint.multiplier == 0.0:
-            why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
+            why, cures = "with the multiplier 0, so that it never moves", ["a fixed joint"]
         if why:
             title = f'joint "{joint.name}" cannot follow joint "{joint.leader}", {why}'
-            cure = " or ".join(cures[:3]) or "a joint without <mimic>"
+            cure = " or ".join(cures[:3]) or "a joint without a leader"
             problems.append(Problem("E528", title, (), (joint.place,), (cure,)))
     return problems
 

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 LAWS = (Compliant, Viscoelastic, VirtualSpring, Maxwell, Impact, ThreeState, Rigid)
+"""All contact laws."""
 
 check_calls(__name__)
 answer_old_names(__name__)

@@ -109,7 +109,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
     logged = (
         ()
         if result is None
-        else tuple(LoggedSignal(name, result.program.layout[name].unit, time_series(result, name)) for name in names)
+        else tuple(LoggedSignal(name, result.program.layout.unit(name), time_series(result, name)) for name in names)
     )
     about = {"model": scene.title} | ({"run": scene.name} if scene.name else {})
     if result is not None and result.failure is not None:

@@ -87,7 +87,7 @@ def characteristic_quantities(result: Result) -> list[str]:
     largest: dict[str, float] = {}
     for unit, name in units:
         largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
-    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
+    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout.unit(name), 0.0))[:4]
 
 
 def mechanisms(model: Model) -> list[str]:
@@ -141,10 +141,11 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     joints = () if model is None else tuple(f"{path}." for path in mechanisms(model))
     for key in order[:count]:
         slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
+        unit = result.program.layout.unit(names[0])
         index[key] = len(quantities)
         values = rows.values(names[0]).reshape(len(rows.t), -1)
         curves = [packed.curve(downsampling.select(values[:, k])) for k in range(slot.size)]
-        spatial = all(map(SPATIAL_UNIT.fullmatch, slot.unit.split(", "))) and not any(name.startswith(joints) for name in names)
-        quantities.append((names[0], slot.unit, curves[0], slot.size, spatial))
+        spatial = all(map(SPATIAL_UNIT.fullmatch, unit.split(", "))) and not any(name.startswith(joints) for name in names)
+        quantities.append((names[0], unit, curves[0], slot.size, spatial))
         also += [(name, index[key]) for name in names[1:]]
     return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "downsampling": downsampling}
