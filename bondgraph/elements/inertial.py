@@ -88,7 +88,7 @@ def IC(
         numbers = [np.asarray(in_unit(name, key, each, each.expected), dtype=float)[()] for key, each in values.items()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
-    port["dimension"] = dimension or max(int(np.size(q)), 1)
+    port["dimension"] = max(int(np.size(q)), 1) if dimension is None else dimension
     return one_port("IC", name, law, values, paths_of(signals), **port)
 
 

@@ -125,7 +125,7 @@ def R(
         only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
         law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
         values = {word: linear[word]}
-        port["dimension"] = port.get("dimension") or size_of(values[word])
+        port["dimension"] = _size(port.get("dimension"), values[word])
     element = one_port("R", name, law, values, paths_of(signals), **port)
     need_mapping("guess", guess, '"effort": 72.0')
     guessed = {key: in_unit(name, f"the guess of {key}", value, "") for key, value in (guess or {}).items()}
@@ -212,7 +212,7 @@ def Constraint(
     values = {**(parameters or {}), **{name: bounded(value) for name, value in stabilisers.items()}}
     if restitution is not None:
         values["restitution"] = bounded(restitution, max_value=1.0)
-    port["dimension"] = dimension or size_of(initial)
+    port["dimension"] = _size(dimension, initial)
     element = one_port("constraint", name, law, values, read, **port)
     ports = tuple(Port(str(k), size, element.domain, element.frame) for k, size in enumerate(dimensions.values(), start=1))
     return replace(element, ports=ports) if ports else element
@@ -253,7 +253,7 @@ def _source(
         raise refusal("E150", title, cure, about=name, why="a source reads the signal of a block by its path")
     if value is None:
         return one_port(kind, name, Source(gives), {}, paths_of(signals), **port)
-    port["dimension"] = port.get("dimension") or size_of(value)
+    port["dimension"] = _size(port.get("dimension"), value)
     return one_port(kind, name, Source(gives, _VALUE), {"value": value}, paths_of(signals), **port)
 
 
@@ -359,6 +359,10 @@ def I(  # noqa: E743 - the name of the element in the literature
     return _storage("I", name, ("flow", "p"), linear, formulas, (initial, nominal), port)
 
 
+def _size(dimension: int | None, *values: Any) -> int | None:
+    return next(filter(None, map(size_of, values)), None) if dimension is None else dimension
+
+
 def _storage(
     kind: str,
     name: str,
@@ -369,9 +373,7 @@ def _storage(
     port: OnePort,
 ) -> Element:
     initial, nominal = start
-    size = port["dimension"] = (
-        port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)
-    )
+    size = port["dimension"] = _size(port.get("dimension"), initial, *linear.values())
     port["domain"] = port.get("domain") or only_domain(linear)
     state = (*stored, StateSpec(start_of(initial, size), nominal, unit_of_start(initial)))
     law, values = _law(kind, name, state, formulas, port.get("domain"), linear)

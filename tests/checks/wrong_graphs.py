@@ -35,7 +35,7 @@ GRAPHS: list[Case] = [
         ('R "r" has dimension 3', "screw have dimension 6"),
     ),
     ("E103", lambda: loop(C("c", capacitance=1.0, dimension=-1), R("r", 1.0)), ('C "c" has dimension -1',)),
-    ("E103", lambda: loop(C("c", capacitance=1.0), R("r", 1.0, dimension=1.5)), ('R "r" has dimension 1.5',)),
+    ("E103", lambda: loop(C("c", capacitance=1.0), R("r", 1.0, dimension=0)), ('R "r" has dimension 0',)),
     ("E104", lambda: loop(C("c", capacitance=1.0), R("r", 1.0), TF("t", 2.0)), ('port "2" of TF "t"', "connect it")),
     ("E104", lambda: rc().add(R("alone", 1.0)) and with_part(rc(), R("alone", 1.0)), ('R "alone"', "not connected")),
     (
