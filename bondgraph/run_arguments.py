@@ -219,17 +219,18 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
     return None
 
 
-def spelled_settings(function: F) -> F:
+def spelled_settings(function: F, without: Sequence[str] = ()) -> F:
     """Return the function itself, with a signature and docstring that list the settings instead of `**settings`."""
+    named_settings = {name: setting for name, setting in SETTINGS.items() if name not in without}
     *named, variadic = inspect.signature(function).parameters.values()
     assert variadic.kind is variadic.VAR_KEYWORD
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default, annotation=kind)
-        for name, (kind, setting) in SETTINGS.items()
+        for name, (kind, setting) in named_settings.items()
     ]
     spelled = inspect.signature(function).replace(parameters=[*named, *more])
     function.__signature__ = spelled  # type: ignore[attr-defined]
-    lines = [f"{name} : {setting.meaning} [{setting.default!r}]" for name, (_, setting) in SETTINGS.items()]
+    lines = [f"{name} : {setting.meaning} [{setting.default!r}]" for name, (_, setting) in named_settings.items()]
     function.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Settings", "--------", *lines])
     return function
 

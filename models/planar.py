@@ -119,15 +119,23 @@ def mark_planar_contact(
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
         degrees, as in `attach_planar_contact`.
 
-    Return the graph. Raises `ModelError` E575 for an invalid place.
+    Return the graph. Raises `ModelError` E575 for an invalid place, normal or slip.
     """
     (body, contact_point), (other, outward, offset) = point, face
-    normal = np.asarray(outward, dtype=float) / np.linalg.norm(outward)
-    direction = np.array([normal[1], -normal[0]]) if slip is None else np.asarray(slip, dtype=float) / np.linalg.norm(slip)
+    normal = _direction(name, "normal", outward)
+    direction = np.array([normal[1], -normal[0]]) if slip is None else _direction(name, "slip", slip)
     signals = {f"point {use}": signal for use, signal in _signals(name, body).items()}
     signals |= {f"face {use}": signal for use, signal in ({} if other is None else _signals(name, other)).items()}
     geometry = PlanarContactGeometry(np.asarray(contact_point, dtype=float), normal, float(offset), direction)
     return graph.mark_visible(Visible("planar touch", signals, geometry, name))
+
+
+def _direction(name: str, what: str, vector: Any) -> np.ndarray:
+    numbers = floats(vector, (2,))
+    if numbers is None or not np.any(numbers):
+        cure = "two finite numbers, not both zero, such as (0.0, 1.0)"
+        raise refusal("E575", f'the {what} of "{name}" is {vector!r}', cure, about=name)
+    return numbers / np.linalg.norm(numbers)
 
 
 def check_outline(name: str, outline: Any) -> float | np.ndarray | None:

@@ -12,26 +12,28 @@ import numpy as np
 
 @dataclass(frozen=True)
 class ArrayShape:
-    sizes: tuple[int, ...]
-    """Length of each axis."""
+    sizes: tuple[int | str, ...]
+    """Length of each axis; axes with the same letter have the same length in all arguments."""
 
 
 Count = Annotated[int, "from 1"]
 Natural = Annotated[int, "from 0"]
 Row = Sequence[Any] | np.ndarray
 Vector3 = Annotated[Row, ArrayShape((3,))]
-"""Vector in space, such as a position, m, or an angular velocity, rad/s."""
 Twist = Annotated[Row, ArrayShape((6,))]
 """Twist T = [omega; v], rad/s and m/s."""
 Wrench = Annotated[Row, ArrayShape((6,))]
 """Wrench W = [moment; force], N m and N."""
 Quaternion = Annotated[Row, ArrayShape((4,))]
-"""Quaternion, its scalar part first."""
 PoseState = Annotated[Row, ArrayShape((7,))]
 """Quaternion and position, m."""
 Rotation = Annotated[np.ndarray, ArrayShape((3, 3))]
 Pose = Annotated[np.ndarray, ArrayShape((4, 4))]
 Matrix3 = Annotated[np.ndarray, ArrayShape((3, 3))]
+Points = Annotated[np.ndarray, ArrayShape(("n", 3))]
+"""Points, m, or other vectors in space."""
+Matrix = Annotated[np.ndarray, ArrayShape(("m", "n"))]
+SquareMatrix = Annotated[np.ndarray, ArrayShape(("n", "n"))]
 Matrix4 = Annotated[np.ndarray, ArrayShape((4, 4))]
 """Matrix in se(3), as `screws.hat` returns it."""
 Matrix6 = Annotated[np.ndarray, ArrayShape((6, 6))]

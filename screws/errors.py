@@ -36,11 +36,10 @@ class TableError(CodedError, ValueError):
 
 
 class CallError(CodedError, TypeError):
-    """Call with arguments that a function does not take: E317, E150."""
+    """Call with arguments that a function or an object does not take: E317, E150, E684."""
 
 
 def is_own(module: str) -> bool:
-    """Return True for the name of a package or module of this project."""
     return module.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
 
 
@@ -50,4 +49,4 @@ def plural(count: int, noun: str) -> str:
     >>> plural(1, "state"), plural(0, "input"), plural(2, "entry")
     ('1 state', '0 inputs', '2 entries')
     """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun[:-1]}ies" if noun.endswith("ry") else f"{count} {noun}s"
+    return f"{count} {noun}" if count == 1 else f"{count} {noun[:-1]}ies" if noun.endswith(("ry", "ty")) else f"{count} {noun}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from bondgraph.model.arguments import unit_problem
 from bondgraph.model.dissipation import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
-from bondgraph.model.expected_units import converted_parameters, unit_conversions
+from bondgraph.model.expected_units import coefficients_with_unit, converted_parameters, unit_conversions
 from bondgraph.model.laws import InertialField, Junction, Parameter, Resistor, SignalBlock, Storage, Transformer
 from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
@@ -26,7 +27,6 @@ COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
     "the turns, and one I for the shared flux"
 )
-"""Advice for a storage of several components that stores no energy in one motion."""
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:
@@ -149,7 +149,6 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
 
 
 def is_linear(element: Element) -> bool:
-    """Return True if an element is a storage or resistor with one number, diagonal or matrix as its parameter."""
     return isinstance(element.law, (Storage, Resistor)) and element.law.linear
 
 
@@ -351,7 +350,10 @@ def check_units(model: Model) -> Iterator[Problem]:
         reported.add((path, name))
         element = model.elements[path]
         title = f'{element.kind} "{path}": the unit of {name} cannot be {parameter.unit!r}'
-        yield unit_problem(title, fault, element.place)
+        problem = unit_problem(title, fault, element.place)
+        others = coefficients_with_unit(element.kind, parameter) if name in COEFFICIENTS and problem.code == "E175" else []
+        cures = [f'{element.kind}("{path}", {word}=..., domain="{domain.name}")' for word, domain in others]
+        yield replace(problem, cures=(*problem.cures, *cures))
     yield from _starts_in_wrong_units(model)
     valid: set[str] = set()
     for path, element in model.elements.items():

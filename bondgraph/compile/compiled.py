@@ -28,6 +28,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import perturbations
 from bondgraph.run.program import Program
 from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.settings import block
 from bondgraph.run_arguments import (
     Initial,
     KeepNamed,
@@ -76,7 +77,8 @@ class Compiled(Frozen):
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
         it returns the parameter vector of the kernels."""
         values = self.system.parameters.items()
-        table = LazyTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
+        unit = self.program.layout.unit
+        table = LazyTable(lambda: {name: Quantity(value, unit(name)) for name, value in values})
         return Parameters(table, self._parameters)
 
     @cached_property
@@ -86,7 +88,9 @@ class Compiled(Frozen):
         named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
         independent = {state.name for state in self.system.states} - set(self.system.guesses)
         values = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in independent}
-        return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in values.items()})
+        return Quantities(
+            "state", {name: Quantity(value, self.program.layout.unit(name)) for name, (slot, value) in values.items()}
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all quantities of a result except variables inside elements."""
@@ -371,9 +375,14 @@ class Compiled(Frozen):
         self, t: float = 0.0, x: np.ndarray | None = None, p: np.ndarray | None = None, m: np.ndarray | None = None
     ) -> dict[str, Any]:
         """Return all values by name, by default at the start: the reference for compiled code, which supplies only the unknowns
-        and time derivatives; all other values come from the formulas in floats."""
+        and time derivatives; all other values come from the formulas in floats. Raises `RunError` E305 for a wrong number of
+        start values, parameters or modes."""
         x0, m0 = self.initial()
-        x, m, p = x0 if x is None else x, m0 if m is None else m, self.parameters() if p is None else p
+        p0 = self.parameters()
+        for name, argument, start in (("x", x, x0), ("p", p, p0), ("m", m, m0)):
+            if argument is not None and np.size(argument) != len(start):
+                block(self.program, name, argument, len(start), "E305")
+        x, m, p = x0 if x is None else x, m0 if m is None else m, p0 if p is None else p
         if self.program.loops:
             x, _ = Bound(self.program, p).consistent(t, np.asarray(x, dtype=float), m)
         return evaluate_statements(self.system, t, x, p, m, self._solved_for(t, x, p, m))

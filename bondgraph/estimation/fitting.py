@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -42,12 +43,18 @@ MAX_RUNS = 100
 LARGEST = 1e75
 """Upper limit of a residual, and of the ratio of residual to noise, that keeps even the square of the sum of squares finite."""
 
+REPLACEMENTS = {
+    "samples": "the times of the data",
+    "t_start": "Experiment(..., t_start=) for each of the data",
+    "strict": "the `findings` of the estimate",
+}
+"""Replacement for each setting of a run that an estimate does not accept."""
 MAX_FITS, MAX_NOISE_CHANGE = 6, 1e-2
 """Maximum number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which the
 fits end."""
 
 
-@spelled_settings
+@partial(spelled_settings, without=tuple(REPLACEMENTS))
 def estimate(
     model: Compilable,
     unknown: Mapping[str, Any],
@@ -68,8 +75,7 @@ def estimate(
         the noise, by default estimated from the residuals.
     loss : "linear", least squares; "soft_l1" or "huber", for data with outliers: near 1.345 sigma, the growth of these losses
         changes from quadratic to linear.
-    settings : as for `simulate`; the times of the data replace `samples`, each `Experiment` has its own `t_start`, and `strict`
-        has no effect.
+    settings : as for `simulate`, except those that the data and the fit replace: `samples`, `t_start` and `strict`.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E335 for delays, E693 for FMUs, E321 if `unknown` is not a
     dictionary, E370 for invalid names, E376 for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an
@@ -80,7 +86,7 @@ def estimate(
     if loss not in LOSSES:
         title, why = f"there is no loss {loss!r}", f"known losses: {', '.join(LOSSES)}"
         raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
-    check_names(settings, SETTINGS)
+    check_names(settings, SETTINGS.keys() - REPLACEMENTS, REPLACEMENTS)
     names = list(unknown)
     varied = free_parameters_of(compiled, names)
     variational = variational_of(compiled, varied)
@@ -90,7 +96,6 @@ def estimate(
     _refuse_arrays(compiled, unknown)
     low, begin, high = _ranges(compiled.model.name, unknown, varied.labels, model_values)
     low = np.where(np.isinf(low) & (begin > 0.0), [_lower_limit(compiled, varied, j) for j in range(len(varied))], low)
-    settings.pop("samples", None)
     with Progress(f'estimating "{compiled.model.name}"', MAX_RUNS, settings.get("progress", True)) as bar:
         search = _Search(variational, trials, {**settings, "progress": False}, bar, LOSSES[loss])
         search.refuse_start(begin)
@@ -151,7 +156,6 @@ class _Search:
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=lines) from failure
 
     def refuse_sizes(self, numbers: np.ndarray, noise: Sequence[np.ndarray]) -> None:
-        """Raise E376 if squares of the first run's residuals, divided by the noise, would overflow."""
         channels = [channel for trial in self.trials for channel in trial.channels]
         parts = np.split(self.evaluate(numbers).residuals, np.cumsum([rows.size for rows in noise])[:-1])
         for channel, rows, part in zip(channels, noise, parts, strict=True):

@@ -50,6 +50,9 @@ class Graph(Draft):
     ['capacitor', 'loop', 'resistor']
     """
 
+    def _cure_of_assignment(self, name: str) -> str:
+        return f'graph.replace("{name}", part), or graph.remove("{name}")'
+
     _cure_of_arithmetic = "graph.add(other), which nests a graph, and graph.connect(tail, head)"
 
     def __getitem__(self, path: str) -> Element | Graph:
@@ -304,8 +307,8 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute the start values `results` as function(*arguments), a tuple, from start values and parameters by name; they are
-        floats or arrays."""
+        """Compute the start values `results` as the tuple function(*arguments) of start values and parameters by name, each a
+        float or an array."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from bondgraph.errors import Place, Problem, refusal
+from bondgraph.errors import Place, Problem
 from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import COEFFICIENTS, GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Parameter, Resistor, SignalBlock, Source, Storage
+from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source, Storage
 from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, End
 
@@ -40,7 +40,6 @@ class _BondDraft(NamedTuple):
 
 
 def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
-    """Return the bonds of all graphs; append problems of ends and of unequal properties to `problems`."""
     for path, element in flat.items():
         for port in element.ports:
             if port.dimension is not None:
@@ -257,7 +256,6 @@ def _clash(
 
 
 def _implying(element: Element) -> str | None:
-    """Return the coefficient, such as mass, from which the domain of an element follows."""
     word = next(iter(element.parameters)) if isinstance(element.law, Storage) and element.law.linear else ""
     return word if word in COEFFICIENTS and COEFFICIENTS[word].domains == (element.domain,) else None
 
@@ -267,7 +265,6 @@ def _is_of_screws(element: Element) -> bool:
 
 
 def _no_screw(code: str, title: str, source: Element, requests: tuple[str, ...], places: tuple[Place | None, ...]) -> Problem:
-    """Return the problem of a source of forces or velocities at a body, which takes wrenches and twists."""
     name, is_effort = source.name, source.law_as(Source).gives == "effort"
     if is_effort:
         what, at_a_point, others = "wrench, [torque about the origin of its frame; force]", "(*np.cross(p, f), *f)", "a force f"
@@ -290,9 +287,6 @@ def _local_names(element: Element) -> tuple[str, ...]:
     names: list[str] = []
     for key, parameter in element.parameters.items():
         names.append(key)
-        if not isinstance(parameter, Parameter):
-            title, cure = (f'"{element.name}" was changed: its {key} is {parameter!r}', "graph.replace(name, a new element)")
-            raise refusal("E150", title, cure, about=element.name, places=(element.place,))
         if isinstance(parameter.value, ByMode):
             names += parameter_values(key, parameter)
     return (*names, *element.law.signals([port.name for port in element.ports]))

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
-from bondgraph.errors import Place, caller_place
+from bondgraph.errors import Place, caller_place, refusal
 from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import Domain
-from bondgraph.model.laws import Junction, Law, Parameter, Switched
+from bondgraph.model.laws import Junction, Law, Parameter, Resistor, Source, Storage, Switched
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import joined_fields, short_repr, value_text
+from screws.names import similar_names
 
 L = TypeVar("L", bound=Law)
 
@@ -114,8 +115,6 @@ class PortRef(NamedTuple):
 
 
 class OnePort(TypedDict, total=False):
-    """Common arguments of elements with one kind of port."""
-
     dimension: int | None
     """Number of components of effort and flow; None if the number follows from the start value, the parameters or the
     bond."""
@@ -135,19 +134,27 @@ def one_port(
     port: str = "1",
     **arguments: Unpack[OnePort],
 ) -> Element:
-    """Return an element with one kind of port, in the domain and frame of that port; `parameters` are values or `Parameter`s."""
     dimension, frame, symbols = arguments.get("dimension"), arguments.get("frame"), arguments.get("symbols")
     domain = domain_of(arguments.get("domain"), name)
     is_open = dimension is None and domain is None and frame is None
     ports = _open_port(port) if is_open else (Port(port, dimension, domain, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals", name)
     need_mapping("symbols", symbols, '"effort": "F"')
+    if symbols and isinstance(law, (Storage, Resistor, Source)):
+        _refuse_unknown_symbols(kind, name, symbols, [*values, *getattr(law, "states", dict)(), "effort", "flow", "entropy"])
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), domain, frame, caller_place())
+
+
+def _refuse_unknown_symbols(kind: str, name: str, symbols: Mapping[str, str], names: Sequence[str]) -> None:
+    for word in symbols:
+        if word not in names:
+            near = similar_names(word, names, most=1)
+            cure = f'symbols={{"{near[0]}": ...}}' if near else f"symbols= of {', '.join(names)}"
+            raise refusal("E110", f'{kind} "{name}" has no "{word}", for which symbols= gives a letter', cure, about=name)
 
 
 @functools.cache
 def _open_port(name: str) -> tuple[Port]:
-    """Return a port whose bond determines dimension, domain and frame; cached, since a large model has many."""
     return (Port(name),)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.arguments import shape_of
-from bondgraph.model.domains import COEFFICIENTS, Domain
+from bondgraph.model.domains import COEFFICIENTS, DOMAINS, SCREW, Domain
 from bondgraph.model.element import Element
 from bondgraph.model.laws import (
     ByMode,
@@ -35,11 +35,9 @@ from bondgraph.quantities import real
 from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
 
 _USUAL: Mapping[str, str] = {"N s^2/m": "kg", "N m s^2/rad": "kg m^2", "C/V": "F", "Wb/A": "H", "V/A": "Ohm", "A/V": "S"}
-"""Units that have a shorter name."""
 
 
 def conversions(model: Model) -> dict[str, Conversion]:
-    """Return the conversions from declared to expected units, by parameter name, where the two differ."""
     return {f"{path}.{key}": each for path, key, _, each in unit_conversions(model) if isinstance(each, Conversion)}
 
 
@@ -64,7 +62,6 @@ def conversion_of(model: Model, path: str, name: str, parameter: Parameter, valu
 
 
 def converted_parameters(model: Model, path: str) -> Mapping[str, Parameter]:
-    """Return the parameters of an element with their values in the expected units, as its formulas read them."""
     parameters = model.elements[path].parameters
     if not any(parameter.unit for parameter in parameters.values()):
         return parameters
@@ -86,7 +83,6 @@ def expected_unit(model: Model, path: str, local: str, parameter: Parameter, val
 
 
 def implied_unit(model: Model, path: str, local: str, value: Any) -> str:
-    """Return the unit that an element's law and domain imply for a parameter, "" if they imply none."""
     element, bonds = model.elements[path], model.bonds_at(path)
     law = element.law
     if isinstance(law, SignalBlock):
@@ -104,6 +100,19 @@ def implied_unit(model: Model, path: str, local: str, value: Any) -> str:
     if isinstance(law, Ratio) and local == "ratio" and not element.signals:
         return ratio_unit(element, *model.bonds_by_port(path))
     return ""
+
+
+def coefficients_with_unit(kind: str, parameter: Parameter) -> list[tuple[str, Domain]]:
+    """Return the coefficients of a C, I or R that have the unit of a parameter, with the domain."""
+    return [
+        (word, domain)
+        for word, coefficient in COEFFICIENTS.items()
+        for domain in coefficient.domains or DOMAINS.values()
+        if coefficient.kind == kind
+        and domain is not SCREW
+        and (unit := quotient(_unit(domain, coefficient.makes), _unit(domain, coefficient.of)))
+        and not isinstance(conversion(parameter.unit, unit, ()), (Mismatch, Unreadable))
+    ]
 
 
 def ratio_unit(element: Element, one: Bond, two: Bond) -> str:

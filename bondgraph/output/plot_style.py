@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.extras import require_package
+from screws.errors import plural
 
 PAPER = "#ffffff"
 INK = "#1c2331"
@@ -86,7 +87,6 @@ def styled() -> Iterator[None]:
 
 
 def widen_flat_range(axes: Any) -> None:
-    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding errors are not magnified."""
     low, high = axes.dataLim.intervaly
     size = max(abs(low), abs(high))
     if 0.0 < size < float("inf") and high - low < FLAT * size:
@@ -106,11 +106,11 @@ def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", sam
     if axes is not None:
         supplied = np.asarray(axes, dtype=object).reshape(-1)
         if others := [each for each in supplied if not hasattr(each, "plot")]:
-            title = f"{what} cannot be plotted on {others[0]!r}"
+            title = f"a {what} cannot be plotted on {others[0]!r}"
             raise refusal("E560", title, "Matplotlib axes, such as axes=plt.subplots(n)[1], or none", about=about)
         if len(supplied) < count:
-            title = f"{count} {what} cannot be plotted on {len(supplied)} of your axes"
-            raise refusal("E560", title, f"as many axes as {what}, or none", about=about)
+            title = f"{plural(count, what)} cannot be plotted on {len(supplied)} of your axes"
+            raise refusal("E560", title, f"axes for each {what}, or none", about=about)
         yield supplied[:count]
         return
     with styled():
@@ -134,9 +134,9 @@ def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str
 
 
 def axis_label(name: str, unit: str, separator: str = "\n") -> str:
-    """Return the label of an axis.
+    """Return the label of an axis, without the unit of a pure number.
 
-    >>> axis_label("mass.flow", "m/s", " ")
-    'mass.flow (m/s)'
+    >>> axis_label("mass.flow", "m/s", " "), axis_label("gear.slip", "1")
+    ('mass.flow (m/s)', 'gear.slip')
     """
-    return name + (f"{separator}({unit})" if unit else "")
+    return name + (f"{separator}({unit})" if unit not in ("", "1") else "")

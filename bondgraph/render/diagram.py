@@ -89,7 +89,6 @@ SIGNS = {
 
 
 def legend_lines(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
-    """Return the SVG text of a legend and its height; `kinds` are the `SIGNS` that occur."""
     if unknown := kinds - SIGNS.keys():
         raise ValueError(f"symbols without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
@@ -110,8 +109,6 @@ MARGIN = 24.0
 @explain_methods
 @dataclass(frozen=True)
 class Diagram:
-    """Drawn bond graph, which notebooks display."""
-
     svg: str
     positions: Mapping[str, tuple[float, float]]
     """Centre (x, y) of each element in px, with y downwards: change some centres and pass the mapping to `diagram` again."""
@@ -239,7 +236,6 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and unknown bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
@@ -251,7 +247,7 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
                 title = f'the label of "{bond}" is not a pair of strings'
                 raise refusal("E589", title, 'strings for its effort and its flow: ("3 N", "2 m/s")', about=model.name)
         return labels
-    if not (isinstance(labels, bool) or labels == "numbers"):
+    if not (isinstance(labels, bool) or (isinstance(labels, str) and labels == "numbers")):
         cures = 'labels=True, "numbers", or a mapping from bond names to pairs of strings'
         raise refusal("E589", f"labels cannot be {labels!r}", cures, about=model.name)
     numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}

@@ -239,7 +239,8 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
     holders = "contacts and constraints" if layout.constraints else "contacts"
     need = f"; {holders} must hold the other unknowns" if rank < len(stiff) else ""
-    lines.append(f"{plural(len(stiff), 'unknown')}, of which springs, resistors and inertia determine {rank}{need}:")
+    summary = f"{plural(len(stiff), 'unknown')}, of which springs, resistors and inertia determine {rank}{need}"
+    lines.append(summary + ":" * bool(layout.owners))
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]
         held = sum(bool(is_held[k]) for k in indices)

@@ -17,6 +17,7 @@ from bondgraph.model.ops import IDENTITY, as_op
 from bondgraph.model.units import per_second, quotient
 from bondgraph.signals.arguments import BlockBuilder
 from bondgraph.signals.formulas import LAG
+from screws.arrays import Matrix, SquareMatrix
 from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
@@ -34,7 +35,6 @@ def new_builder(name: str, period: float | None) -> BlockBuilder:
 
 
 def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
-    """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; raise E478 unless they agree."""
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain, name=name).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
@@ -44,8 +44,6 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
 
 
 def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
-    """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths, in which
-    velocity and acceleration default to zero (a set point)."""
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
@@ -110,7 +108,6 @@ def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: 
 
 
 def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
-    """Add the gains kp and kd and the errors of position (in `unit`) and velocity; return the four local names."""
     add_gain(builder, "kp", kp, gains[0])
     add_gain(builder, "kd", kd, gains[1])
     builder.units |= {"error": unit, "error_rate": per_second(unit)}
@@ -121,7 +118,6 @@ def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: s
 
 
 def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """Add a model term, a function of local arguments or the path of a signal, under a local name."""
     if isinstance(term, str):
         builder.inputs[local] = term
     else:
@@ -137,7 +133,6 @@ def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> lis
 
 
 def finish(builder: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-    """Return the block; if sampled, its result is a state, set to the local value `now` at each tick."""
     if builder.period is not None:
         builder.states[result], builder.updates[result] = StateSpec(start, None, unit, symbol), now
         builder.symbols.setdefault(now, f"{symbol}^{{+}}")
@@ -204,7 +199,7 @@ def pd_feedforward(
     return finish(builder, "acceleration", result, np.zeros(shape)[()], unit, "u")
 
 
-def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
+def task_inertia(mass: SquareMatrix, jacobian: Matrix) -> np.ndarray:
     """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n), for any scalar
     type.
 
@@ -214,7 +209,7 @@ def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
     return array([[sum(a * b for a, b in zip(row, column, strict=True)) for column in columns] for row in jacobian])
 
 
-def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
+def task_force(mass: SquareMatrix, jacobian: Matrix, acceleration: Any) -> np.ndarray:
     """Return the force F = Lambda u (m,) that gives the task space the acceleration u (m,)."""
     return solve_spd(task_inertia(mass, jacobian), acceleration)
 

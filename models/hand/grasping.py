@@ -12,17 +12,22 @@ exerts a normal force, any force, or any force and a moment about the normal. So
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from screwbond.models.hand.scenarios import HandParameters
 
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.model.arguments import refused
-from screws.arrays import Count
+from screws.arrays import ArrayShape, Count, Matrix, Points
 from screws.contact import closest_points
 from screws.poses import inverse, pose, pose_from_state
 from screws.rotations import rotation, tilde
 from screws.surfaces import Surface, nearest_coordinates, sphere
+
+FingerAngles = Annotated[np.ndarray, ArrayShape((4,))]
+HandAngles = Annotated[np.ndarray, ArrayShape(("n", 4))]
+GraspMatrix = Annotated[np.ndarray, ArrayShape((6, "columns"))]
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ CONTACT_MODELS = ("frictionless", "point", "soft")
 
 
 def grasp_matrix(
-    points: np.ndarray, normals: np.ndarray | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0), model: str = "point"
+    points: Points, normals: Points | None, centre: np.ndarray | tuple[float, ...] = (0.0, 0.0, 0.0), model: str = "point"
 ) -> np.ndarray:
     """Return the grasp matrix G (6, columns): the object's wrench is G @ (contact forces, finger after finger).
 
@@ -72,7 +77,7 @@ def grasp_matrix(
     return np.hstack(columns)
 
 
-def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
+def internal_forces(G: GraspMatrix, tolerance: float = 1e-9) -> np.ndarray:
     """Return an orthonormal basis (columns, k) of the null space of a grasp matrix: forces that squeeze but move nothing.
 
     Moments are scaled by the largest lever arm in G.
@@ -97,7 +102,7 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
 
 
 def squeeze_forces(
-    points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: Count = 16
+    points: Points, normals: Points, friction: float, model: str = "point", edges: Count = 16
 ) -> np.ndarray | None:
     """Return internal forces (n, 3) inside all friction cones, with normal parts that sum to n, or None if there are none.
 
@@ -143,7 +148,7 @@ def squeeze_forces(
     return solution.x[:-1].reshape(count, width)[:, :3]
 
 
-def fingertip_pose(parameters: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fingertip_pose(parameters: HandParameters, finger: int, joints: FingerAngles) -> tuple[np.ndarray, np.ndarray]:
     """Return the rotation (3, 3) from a finger's last link to the world, and the tip's centre (3,), m."""
     s = np.cumsum(joints[1:])
     radial, across, up = _finger_axes(parameters, finger, joints[0])
@@ -153,7 +158,7 @@ def fingertip_pose(parameters: HandParameters, finger: int, joints: np.ndarray) 
     return np.stack([c * radial + sn * up, across, c * up - sn * radial], axis=1), centre
 
 
-def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
+def finger_jacobian(parameters: HandParameters, finger: int, joints: FingerAngles, place: np.ndarray) -> np.ndarray:
     """Return the Jacobian (6, 4) of the last link: angular velocity, and velocity of the link's point at `place` (3,)."""
     s = np.cumsum(joints[1:])
     radial, across, up = _finger_axes(parameters, finger, joints[0])
@@ -165,7 +170,7 @@ def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray,
     return np.stack(columns, axis=1)
 
 
-def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
+def hand_jacobian(parameters: HandParameters, joints: HandAngles, points: Points) -> np.ndarray:
     """Return the block-diagonal Jacobian (3 n, 4 n) from joint rates to velocities of the tips at `points` (n, 3)."""
     from scipy.linalg import block_diag
 
@@ -173,14 +178,14 @@ def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.nda
     return np.asarray(block_diag(*(finger_jacobian(parameters, i, q, point)[3:] for i, (q, point) in rows)))
 
 
-def manipulability(J: np.ndarray) -> Manipulability:
+def manipulability(J: Matrix) -> Manipulability:
     """Return the singular values of a Jacobian, their product and their ratio; the volume of the velocity ellipsoid is
     proportional to the product (Yoshikawa 1985)."""
     values = np.linalg.svd(J, compute_uv=False)
     return Manipulability(values, float(np.prod(values)), float(values[-1] / values[0]) if values[0] > 0.0 else 0.0)
 
 
-def object_manipulability(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
+def object_manipulability(parameters: HandParameters, joints: HandAngles, points: Points) -> np.ndarray:
     """Return the singular values (6,) of pinv(G^T) J, which maps joint rates to the object's twist about the mean contact point,
     for rolling tips."""
     points = np.asarray(points, dtype=float)

@@ -31,7 +31,7 @@ from screwbond.models.robots.skeleton import (
     unused_fields,
 )
 
-from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.errors import ModelError, Problem, Records, raise_if_any, refusal
 from screws.errors import GeometryError, plural
 from screws.joints import fixed, free
 from screws.poses import inverse
@@ -105,7 +105,9 @@ def robot_of(robot: RobotFile, selection: Selection) -> Robot:
     at = robot.base if selected.base == skeleton.roots[0] else np.eye(4)
     tree = mechanism(plain_name(robot.name or robot.file.stem), links, at)
     moving = {joint.name for joint in tree_links.joints}
-    return Robot(tree, tree_links.joints, tuple(skins), ignored, tuple(drive for drive in robot.drives if drive.joint in moving))
+    return Robot(
+        tree, Records(tree_links.joints), tuple(skins), ignored, tuple(drive for drive in robot.drives if drive.joint in moving)
+    )
 
 
 def plain_name(name: str) -> str:

@@ -44,7 +44,6 @@ class Skeleton:
         return [link for link in self.links if link not in self.parent_joint]
 
     def path_to_root(self, link: str) -> list[JointEntry]:
-        """Return the joints from a link to the root, the nearest first."""
         joints = []
         while link in self.parent_joint:
             joints.append(self.parent_joint[link])
@@ -91,7 +90,7 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
             continue
         leader, why = named.get(joint.leader), ""
         leaders = [other for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
-        cures = [f'<mimic joint="{other.name}"/>' for other in leaders]
+        cures = [f'"{other.name}" as its leader' for other in leaders]
         if leader is None:
             why = "which does not exist"
         elif leader is joint:
@@ -101,10 +100,10 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
         elif joint.name in circling:
             why = "which itself follows it"
         elif joint.multiplier == 0.0:
-            why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
+            why, cures = "with the multiplier 0, so that it never moves", ["a fixed joint"]
         if why:
             title = f'joint "{joint.name}" cannot follow joint "{joint.leader}", {why}'
-            cure = " or ".join(cures[:3]) or "a joint without <mimic>"
+            cure = " or ".join(cures[:3]) or "a joint without a leader"
             problems.append(Problem("E528", title, (), (joint.place,), (cure,)))
     return problems
 
@@ -180,7 +179,6 @@ class SelectedTree:
         return members
 
     def carrier(self, body: str) -> str | None:
-        """Return the body that carries the joint of a body, or None for the base."""
         return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property

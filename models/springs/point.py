@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from screwbond.models.connections import Touchable, connect_bodies, point_transf
 from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
 from bondgraph import J0, J1, MTF, Block, C, Element, Graph, Op, Parameter, R
+from bondgraph.errors import refusal
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
@@ -159,8 +161,6 @@ ORIGIN_VELOCITY = Op(
 
 
 class CentralGravity(Graph):
-    """Graph of a central gravity between two `bodies`, the drawn body and the centre."""
-
     def __init__(self, name: str, drawn: Touchable, centre: Touchable):
         super().__init__(name)
         require_bodies(self, drawn, centre)
@@ -173,8 +173,11 @@ def central_gravity(name: str, drawn: Touchable, centre: Touchable, force: float
     """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, on which the reaction acts.
 
     The state of its C is the vector, in world coordinates, m, from the origin of `centre` to the origin of `drawn`; its energy
-    is force * distance. `attach_central_gravity` connects the bodies. Raises `ModelError` E458 for anything but a body.
+    is force * distance. `attach_central_gravity` connects the bodies. Raises `ModelError` E458 for anything but a body, E113 for
+    a force that is not a finite number.
     """
+    if not math.isfinite(real(force)):
+        raise refusal("E113", f'"{name}": force = {force!r}', "a finite number, N", about=name)
     graph = CentralGravity(name, drawn, centre)
     distance = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
     end1, end2 = (point_transformer(f"origin of {label}", ORIGIN_VELOCITY, f"pose {label}") for label in ("drawn", "centre"))
@@ -194,7 +197,11 @@ def attach_central_gravity(
 ) -> Graph:
     """Connect a central gravity to its bodies, by default those given to `central_gravity`. Return the graph.
 
-    Raises `ModelError` E458 for anything but a body, E488 for a part that is attached already, E591 if both bodies are the same.
+    Raises `ModelError` E458 for anything but a body or a central gravity, E488 for a part that is attached already, E591 if both
+    bodies are the same.
     """
+    if not isinstance(gravity, CentralGravity):
+        cure = 'central_gravity("pull", drawn, centre, force=9.81), or attach_between for a part with ports a and b'
+        raise refusal("E458", f"{gravity!r} is not a central gravity", cure, about="attach_central_gravity")
     first, second = gravity.bodies
     return connect_bodies(graph, gravity, {"centre": centre or second, "drawn": drawn or first})

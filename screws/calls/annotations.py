@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from screws.arrays import ArrayShape
+from screws.errors import is_own
 
 _NO_NUMBER = (str, bytes, bool, np.bool_, list, tuple, set, Mapping, type(None), types.FunctionType)
 _MAX_ENTRIES = 20
@@ -39,7 +40,7 @@ def accepts(value: Any, annotation: Any) -> bool:
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation == ArrayLike:
-        return not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
+        return not _is_record(value) and not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
     if origin is typing.Annotated:
         return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):
@@ -49,7 +50,9 @@ def accepts(value: Any, annotation: Any) -> bool:
     kind = origin or annotation
     if kind in (float, int, complex):
         fraction = kind is int and isinstance(value, float) and not value.is_integer()
-        return not isinstance(value, _NO_NUMBER) and _ndim(value) == 0 and not fraction
+        if fraction or isinstance(value, _NO_NUMBER) or _is_record(value) or _ndim(value) != 0:
+            return False
+        return kind is complex or hasattr(value, "__float__") or hasattr(value, "__scalar_function__")
     if kind is np.ndarray:
         return not isinstance(value, (str, Mapping)) and _ndim(value) > 0
     if kind not in _LISTS:
@@ -67,6 +70,11 @@ def accepts(value: Any, annotation: Any) -> bool:
     )
 
 
+def _is_record(value: Any) -> bool:
+    """Return True for an object of this project that is neither a scalar nor an array."""
+    return is_own(type(value).__module__) and not (hasattr(value, "__array__") or hasattr(value, "__scalar_function__"))
+
+
 def _ndim(value: Any) -> int:
     try:
         return np.ndim(value)
@@ -81,7 +89,10 @@ def _is_instance(value: Any, kind: type) -> bool:
         return True
 
 
-def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
+Shape = tuple[int | str, ...]
+
+
+def shapes_of(annotation: Any) -> tuple[Shape, ...]:
     """Return the only shapes that an annotation allows, such as ((4, 4),) for `screws.arrays.Pose`; () if it allows any value
     without one of these shapes."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -90,27 +101,46 @@ def shapes_of(annotation: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape))
 
 
-def is_misshapen(value: Any, shapes: Collection[tuple[int, ...]]) -> bool:
+def fits(actual: tuple[int, ...], shape: Shape, letters: dict[str, int]) -> bool:
+    """Return True for an array shape that fits an annotated one, and add the lengths of its letters to `letters`.
+
+    >>> fits((4, 3), ("n", 3), letters := {}), letters, fits((2, 3), ("n", 3), letters)
+    (True, {'n': 4}, False)
+    """
+    if len(actual) != len(shape):
+        return False
+    lengths = dict(letters)
+    for length, size in zip(actual, shape, strict=True):
+        if length != (lengths.setdefault(size, length) if isinstance(size, str) else size):
+            return False
+    letters.update(lengths)
+    return True
+
+
+def is_misshapen(value: Any, shapes: Collection[Shape]) -> bool:
     """Return True for an array, list or tuple that has none of the shapes, as far as it is checked: a list by its length and
     nesting, a matrix of another package by its number of entries."""
     if isinstance(value, np.ndarray):
-        return value.shape not in shapes
+        return not any(fits(value.shape, shape, {}) for shape in shapes)
     if not isinstance(value, (list, tuple)):
-        return isinstance(getattr(value, "shape", None), tuple) and math.prod(value.shape) not in map(math.prod, shapes)
-    fitting = [shape for shape in shapes if shape[0] == len(value)]
+        return isinstance(getattr(value, "shape", None), tuple) and not any(
+            math.prod(value.shape) == math.prod(shape) if str not in map(type, shape) else True for shape in shapes
+        )
+    fitting = [shape for shape in shapes if shape[0] == len(value) or isinstance(shape[0], str)]
     nested = any(isinstance(entry, (list, tuple, np.ndarray)) and _ndim(entry) for entry in value)
     return not any(nested == (len(shape) > 1) for shape in fitting)
 
 
-def described(annotation: Any) -> str:
-    """Describe the values that an annotation accepts.
+def described(annotation: Any, lengths: Mapping[str, int] = {}) -> str:
+    """Describe the values that an annotation accepts; `lengths` of axes by letter.
 
     >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"]), described(list[typing.Any])
     ('a number or None', 'a list, each entry text', "'a' or 'b'", 'a list')
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if len(shapes := shapes_of(annotation)) == 1:
-        return f"an array {shapes[0]}"
+        sizes = ", ".join(str(lengths.get(str(size), size)) for size in shapes[0])
+        return f"an array ({sizes}{',' * (len(shapes[0]) == 1)})"
     if annotation == ArrayLike:
         return "a number or an array of numbers"
     if origin is typing.Annotated:

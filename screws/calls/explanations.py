@@ -2,7 +2,7 @@
 
 Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing, with two exceptions:
 flags and whole numbers are compared before each call, because Python would accept text and fractions; and each call of a function
-of `screws` with arrays from outside these packages compares their shapes, which takes a few microseconds.
+of `screws` from outside these packages compares the shapes of its arrays.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from screws import arrays
-from screws.calls.annotations import accepts, described, is_misshapen, resolved, shapes_of
+from screws.calls.annotations import Shape, accepts, described, fits, is_misshapen, resolved, shapes_of
 from screws.errors import CallError, ScrewbondError, is_own, plural
 from screws.names import explain_access, explain_module, similar_names
 from screws.numeric_arguments import shown
@@ -89,7 +89,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **keywords: Any) -> Any:
         nonlocal checked
         if checked is None:
-            checked = _flags_and_counts(function)
+            checked = flags_and_counts(function)
         for name, order, least in checked:
             value = keywords[name] if name in keywords else arguments[order] if order < len(arguments) else None
             if (isinstance(value, str) if least is None else _is_no_count(value, least)) and _is_called_by_user():
@@ -117,7 +117,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _flags_and_counts(function: Callable[..., Any]) -> tuple[tuple[str, int, float | None], ...]:
+def flags_and_counts(function: Callable[..., Any]) -> tuple[tuple[str, int, float | None], ...]:
     """Return the arguments whose wrong values Python accepts, with their order and least value: any text is True, even "no"
     (None), a fraction is cut to a whole number, and a negative count is an empty range."""
     checked = []
@@ -135,12 +135,11 @@ def _is_no_count(value: Any, least: float) -> bool:
 
 
 def _is_called_by_user() -> bool:
-    """Return True in a wrapper that was called from outside this project."""
     return not is_own(sys._getframe(2).f_globals.get("__name__", ""))
 
 
 @functools.cache
-def _allowed_shapes(function: Callable[..., Any]) -> dict[str, tuple[tuple[int, ...], ...]]:
+def _allowed_shapes(function: Callable[..., Any]) -> dict[str, tuple[Shape, ...]]:
     parameters = inspect.signature(function).parameters.values()
     return {each.name: shapes_of(resolved(each.annotation, function)) for each in parameters}
 
@@ -161,6 +160,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         return _signature_error(name, parameters[is_method:], len(arguments) - is_method, keywords)
     takes_numbers = function.__module__.startswith("screws.") or qualified.endswith(".__call__")
     wrong, cures, lists, texts, floats = [], [], [], [], []
+    letters = dict[str, int]()
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
@@ -171,10 +171,11 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         elif {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        elif (shapes := shapes_of(annotation)) and (actual := _shape(value)) not in shapes:
+        elif (shapes := shapes_of(annotation)) and not any(fits(_shape(value), shape, letters) for shape in shapes):
+            actual = _shape(value)
             wrong.append(f"`{key}` cannot be {f'of shape {actual}' if actual else shown(value)}")
-            cures.append(f"{key}=<{described(annotation)}>")
-        elif shapes and type(value) is not np.ndarray and len(actual) > 1:
+            cures.append(f"{key}=<{described(annotation, letters)}>")
+        elif shapes and type(value) is not np.ndarray and len(_shape(value)) > 1:
             lists.append((key, type(value).__name__))
         elif annotation is Any and takes_numbers and isinstance(value, _NO_SCALAR) and value is not parameter.default:
             texts.append((key, value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,9 +29,12 @@ class BracketError(ScrewbondError, TypeError):
 def explain_access(kind: type[T]) -> type[T]:
     """Make a class answer missing attributes, assignments to a frozen record, square brackets (E684) and arithmetic (E150);
     return it."""
+    defined = {name for base in kind.__mro__ if base is not object for name in vars(base)}
     for name, answer in vars(_Refusals).items():
-        if callable(answer) and getattr(kind, name, None) is getattr(object, name, None):
+        if callable(answer) and name not in defined:
             setattr(kind, name, answer)
+    if "__eq__" in vars(kind) and dataclasses.is_dataclass(kind) and kind.__eq__.__module__ != __name__:
+        kind.__eq__ = _equality(kind.__eq__)  # type: ignore[method-assign]
     if hasattr(kind, "_cure_of_call"):
         kind.__call__ = _call  # type: ignore
     if vars(kind).get("__getitem__") is _read_entry and not hasattr(kind, "__iter__"):
@@ -39,8 +42,21 @@ def explain_access(kind: type[T]) -> type[T]:
     if issubclass(kind, Mapping) and not hasattr(kind, "__setitem__"):
         kind.__setitem__ = _assign  # type: ignore[index]
     if "__setattr__" in vars(kind) and getattr(kind, "__dataclass_params__", None) is not None:
-        kind.__setattr__ = _assign  # type: ignore[method-assign]
+        kind.__setattr__ = kind.__delattr__ = _assign  # type: ignore[method-assign, assignment]
     return kind
+
+
+def _equality(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return the comparison of records, also for fields that are arrays."""
+
+    def equal(owner: Any, other: Any) -> bool:
+        try:
+            return compare(owner, other)
+        except ValueError:  # the truth value of an array
+            pairs = ((getattr(owner, each.name), getattr(other, each.name)) for each in dataclasses.fields(owner) if each.compare)
+            return all(a is b or np.array_equal(a, b) for a, b in pairs)
+
+    return equal
 
 
 def missing_attribute(owner: Any, name: str, other: Any = object.__getattribute__) -> Any:
@@ -53,7 +69,7 @@ def missing_attribute(owner: Any, name: str, other: Any = object.__getattribute_
         raise MissingAttribute(owner, name) from error
 
 
-def _assign(owner: Any, name: str, value: Any) -> None:
+def _assign(owner: Any, name: str, *_: Any) -> None:
     """Raise E684; a class may define `_cure_of_assignment`(name), else the cure is a changed copy."""
     title, cure_of = type(owner).__name__, getattr(type(owner), "_cure_of_assignment", None)
     if cure_of is None and not hasattr(owner, name) and not part_of(owner, name):
@@ -68,6 +84,13 @@ def _read_entry(owner: Any, key: Any) -> Any:
     title = type(owner).__name__
     where = f"try: .{key}" if isinstance(key, str) and hasattr(owner, key) else cure_for_missing(owner, key)
     raise BracketError(f"E684 {title} has no entries in square brackets, such as {key!r}; {where}")
+
+
+def _assign_entry(owner: Any, key: Any, *_: Any) -> None:
+    """Raise E684, with the cure of an assignment to an attribute if the class has one."""
+    title, cure_of = type(owner).__name__, getattr(type(owner), "_cure_of_assignment", None)
+    cure = cure_of(owner, key) if cure_of and isinstance(key, str) else f"a new {title}"
+    raise BracketError(f"E684 the entry {key!r} of this {title} cannot be changed; try: {cure}")
 
 
 def _calculate(owner: Any, *_: Any) -> Any:
@@ -94,6 +117,8 @@ def _values_of(owner: Any) -> str:
 class _Refusals:
     """Errors for what an object does not have."""
 
-    __getattr__, __getitem__ = missing_attribute, _read_entry
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = __truediv__ = _calculate
-    __rtruediv__ = __pow__ = __rpow__ = __neg__ = __abs__ = __float__ = __lt__ = __le__ = __gt__ = __ge__ = _calculate
+    __getattr__, __getitem__, __setitem__, __delitem__ = missing_attribute, _read_entry, _assign_entry, _assign_entry
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _calculate
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __pow__ = __rpow__ = _calculate
+    __neg__ = __pos__ = __abs__ = __float__ = __int__ = __round__ = __lt__ = __le__ = __gt__ = __ge__ = _calculate
+    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __invert__ = _calculate

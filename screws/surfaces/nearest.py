@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from screws.arrays import Vector3
 from screws.errors import GeometryError
 from screws.surfaces import checks, frames
 from screws.surfaces.frames import Geometry
-from screws.surfaces.surface import Coordinates, Surface
+from screws.surfaces.surface import Surface
 
 
 class Samples(NamedTuple):
@@ -52,15 +53,15 @@ def after_step(surface: Surface, q: np.ndarray, chart: float, M: np.ndarray, ste
     return new, chart
 
 
-def nearest_coordinates(
-    surface: Surface, point: Coordinates, parameters: Sequence[float] | None = None
-) -> tuple[np.ndarray, float]:
+def nearest_coordinates(surface: Surface, point: Vector3, parameters: Sequence[float] | None = None) -> tuple[np.ndarray, float]:
     """Find the coordinates (2,) and chart of the surface point nearest to `point` (3,), on a closed surface in the chart whose
     pole is far from this point; on an open surface, they may lie beyond its edge.
 
     Raises `GeometryError` G109 if the iteration does not converge, as it may near a centre of curvature.
     """
     point = np.asarray(point, dtype=float)
+    if surface.closed and not np.any(point):
+        raise _no_nearest_point(surface, point)
     start = surface.shape.guess(point, surface.values() if parameters is None else parameters)
     if start is None:
         samples = bounded_samples(surface)
@@ -82,13 +83,15 @@ def nearest_coordinates(
         step = np.linalg.solve(slope, tangential) if np.linalg.eigvalsh(slope)[0] > 0.1 else tangential
         step *= min(1.0, 0.3 * surface.size / max(float(np.hypot(*step)), 1e-300))
         q, chart = after_step(surface, q, chart, np.asarray(geometry.M, dtype=float), step)
+    raise _no_nearest_point(surface, point)
+
+
+def _no_nearest_point(surface: Surface, point: np.ndarray) -> GeometryError:
     title = f"no nearest point of the {surface.name} was found for ({', '.join(f'{x:.6g}' for x in point)}) m"
-    raise GeometryError("G109", title, "a point on or near the surface, away from its centres of curvature")
+    return GeometryError("G109", title, "a point on or near the surface, away from its centres of curvature")
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """Return coordinates of a point, with periodic ones reduced to their ranges and, on a closed surface, in the better
-    chart."""
     if surface.closed:
         n = frames.point(q, chart)
         new_chart = frames.better_chart(np.array(n))

@@ -17,7 +17,7 @@ PUSH, BRAKE = 0.3, -0.7
 
 
 def carriage(*force):
-    """A mass of 1 kg with 1 m/s that a force pushes, and its position."""
+    """Return a mass of 1 kg that starts at 1 m/s under these forces, with its position."""
     graph, v = Graph("carriage"), J1("v", domain="translation")
     graph.connect(v, I("m", 1.0, initial=1.0)).add(signals.integrator("x", "m.flow"))
     for part in force:

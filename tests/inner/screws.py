@@ -2,8 +2,8 @@
 
 # ruff: noqa: F401
 
-from screws.calls.annotations import resolved, shapes_of
-from screws.calls.explanations import explanation
+from screws.calls.annotations import accepts, described, resolved, shapes_of
+from screws.calls.explanations import explanation, flags_and_counts
 from screws.contact import closest
 from screws.contact.overlaps import closest_points_with_overlaps
 from screws.names import similar_names
