@@ -124,8 +124,11 @@ class Variational:
         starts = np.searchsorted(columns[order], np.arange(n * len(copies) + 1))
         sparse = kernels.get("jacobian"), (starts.astype(np.int32), rows[order].astype(np.int32))
         title = f"{self.compiled.program.name}, varied"
-        named = {"guards": kernels.get("guards"), "transitions": self._crossings, "differentiate": lambda: sparse}
-        return Program(title, kernels["rates"], self._nominal, **named), kernels["prepare"]
+        guards, crossings = kernels.get("guards"), self._crossings
+        program = Program(
+            title, kernels["rates"], self._nominal, guards=guards, transitions=crossings, differentiate=lambda: sparse
+        )
+        return program, kernels["prepare"]
 
     @functools.cached_property
     def _surfaces(self) -> tuple[TapeScalar, ...]:
@@ -199,7 +202,7 @@ class Variational:
         may jump, then their derivatives along the directions (k,) and the motion; None if they do not jump."""
         values = self._surfaces
         if index is not None:
-            values = jump_surfaces(self._tape, self._scalars["guards"][index : index + 1], self._inputs["x"])
+            values = jump_surfaces(self._tape, self._scalars["guards"][index : index + 1], list(self._inputs["x"]))
         name = f"surfaces_{'rates' if index is None else index}"
         return self._kernel(name, values, self._instant_directions, self.k + 1, _INSTANT) if values else None
 

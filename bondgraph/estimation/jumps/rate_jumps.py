@@ -52,7 +52,7 @@ class RateJumps:
         """Cross the surfaces of the guards that fired, in place; raise E373 if the motion does not pass through them. Continue
         just after them, if this is before the time `stop`."""
         kernels, k = self._kernels, at.S.shape[1]
-        surfaces, signs = [i // 2 for i in fired], [1.0 - 2.0 * (i % 2) for i in fired]
+        surfaces, signs = [i // 2 for i in fired], np.array([1.0 - 2.0 * (i % 2) for i in fired])
         for distance in DISTANCES * kernels.bound.span:
             f, x_before = self._beside(at, -distance)
             f_after, x_after = self._beside(at, distance)
