@@ -85,15 +85,15 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
 
 def sources_and_signals(model: Model, system: System, names: str | Sequence[str]) -> list[str]:
     """Return those of the input names that are signals, and the sources of those that are values of sources."""
-    found = []
+    paths = []
     for name in names_of(names, "inputs"):
         path, _, parameter = name.partition("[")[0].strip().rpartition(".")
         element = model.elements.get(path)
         if parameter == "value" and element is not None and isinstance(element.law, Source):
-            found.append(path + "".join(name.partition("[")[1:]))
+            paths.append(path + "".join(name.partition("[")[1:]))
         elif system.resolve(name.partition("[")[0].strip()) not in system.parameters:
-            found.append(name)
-    return list(dict.fromkeys(found))
+            paths.append(name)
+    return list(dict.fromkeys(paths))
 
 
 def has_time_derivatives(system: System) -> bool:
