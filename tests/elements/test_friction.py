@@ -172,7 +172,7 @@ def test_a_sphere_with_side_spin_curves_until_it_rolls():
     np.testing.assert_allclose(run["m.flow"][-1], v - 2.0 / 7.0 * slip, rtol=1e-11)
 
 
-@pytest.mark.parametrize("given", [0, -1, True, "two"])
+@pytest.mark.parametrize("given", [0, -1, 1.5, True, "two"])
 def test_a_count_of_directions_that_is_none_is_refused(given):
     with pytest.raises(ModelError, match="E161"):
         Friction("f", 1.0, dimension=given)
