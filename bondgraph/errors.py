@@ -35,7 +35,6 @@ class Place:
 
 
 def _cell(file: str) -> str:
-    """Return the cell of a notebook, "In[3]", by its file name; "" for other files."""
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
     code_name = None if shell is None else shell.compile.format_code_name(file)
@@ -50,7 +49,6 @@ _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgra
 
 @functools.cache
 def is_own_file(file: str) -> bool:
-    """Return True for a file of this project's packages, `contextlib`, or Python's import machinery."""
     return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__ or file.startswith("<frozen ")
 
 
@@ -59,7 +57,6 @@ _READ = ContextVar[Place | None]("line of the file being read", default=None)
 
 @contextlib.contextmanager
 def reading_line(file: str, line: int) -> Iterator[None]:
-    """Make `caller_place` return this line of a file within the `with` block."""
     token = _READ.set(Place(file, line))
     try:
         yield
@@ -275,13 +272,11 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
 def refusal(
     code: str, title: str, *cures: str, about: str, why: str | Sequence[str] = (), places: Sequence[Place | None] | None = None
 ) -> ModelError:
-    """Return an error, to be raised, with one problem `about` an object, at the user's line or at `places`."""
     details = (why,) if isinstance(why, str) else tuple(why)
     return ModelError(about, [Problem(code, title, details, (caller_place(),) if places is None else tuple(places), cures)])
 
 
 def no_model(value: object, function: str, form: str = "") -> ModelError:
-    """Return E100 for an argument that is not a model, or not in the `form` that the function takes."""
     title = f"{function} takes a model, not {type(value).__name__}"
     cure = f"{function}({form})" if form else f"{function}(graph), with a Graph or a compiled model"
     return refusal("E100", title, cure, about=function)

@@ -18,7 +18,7 @@ class MethodEntry:
     name : for `simulate(method=...)`.
     order, dense : orders of its solution and of its dense output, 0 if rtol determines them.
     meaning, use : what the method is and when to use it, one line each.
-    load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
+    load : function that imports its code, such as `bondgraph.run.steppers.explicit.explicit_method` returns.
     safety : tolerance per step divided by the user's rtol; small enough that the energy residual of most runs is below rtol.
     least : smallest tolerance per step that the method can meet.
     stiff : whether it is for stiff models.
@@ -43,7 +43,6 @@ class MethodEntry:
 
     @property
     def orders(self) -> tuple[str, str]:
-        """Orders of the solution and of its dense output, as text."""
         return (str(self.order), str(self.dense)) if self.order else ("chosen by rtol", "chosen by rtol")
 
 
@@ -125,7 +124,6 @@ def names() -> tuple[str, ...]:
 
 
 def help_text() -> str:
-    """Return one line about all methods, for the signature of `simulate`."""
     listed = [f'"{entry.name}" ({entry.meaning.split(" (")[0]}, order {entry.orders[0]})' for entry in METHODS.values()]
     return f'"auto" ({START.name}; {STIFF.name} once the model turns out to be stiff), {", ".join(listed)}, or a `MethodEntry`.'
 
@@ -143,7 +141,6 @@ REMOVED_SETTINGS = ("solver", "iteration")
 
 
 def migrated_settings(settings: Mapping[str, object]) -> dict[str, object]:
-    """Convert settings stored by an earlier version: replace retired methods, drop removed settings."""
     current = {name: value for name, value in settings.items() if name not in REMOVED_SETTINGS}
     if isinstance(method := current.get("method"), str):
         current["method"] = RETIRED.get(method.strip().lower(), method)

@@ -55,7 +55,6 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "layout of diagrams": board.machine_code,
     PAGES: _compile_page_solvers,
 }
-"""Functions that compile or load the machine code of this project, by purpose."""
 
 
 @dataclass(frozen=True)

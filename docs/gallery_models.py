@@ -14,9 +14,8 @@ PAGE = Path(__file__).parent / "gallery_models.md"
 REFERENCE = Path(__file__).parents[1] / "tests" / "gallery" / "reference"
 HEAD = """# Gallery of public models
 
-These models have published results and are rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default
-settings (`windows` with `singular="keep"`) and compare it with the published results. `python -m docs.gallery_models` writes this
-page.
+These published models are rebuilt with [parts](parts.md) in `examples/gallery`. The tests run each at default settings (`windows`
+with `singular="keep"`) and compare it with published results. `python -m docs.gallery_models` writes this page.
 
 | column | meaning |
 |---|---|
@@ -25,9 +24,9 @@ page.
 | deviation | largest deviation of all compared signals, relative to the signal's maximum (E5: to its current value) |
 | cold, warm | processor time of compilation and the first run, and of a later run |
 
-Deviations are mostly due to the tolerances of the published results. The deviation of E5 is relative to current values because
-its amounts span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations
-or end values are published; the reference is an independent SciPy script.
+Deviations are mostly due to the tolerances of the published results. The amounts of E5 span fourteen decades. For E5,
+glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations or end values are published; the
+reference is an independent SciPy script.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
 ABSENT = """

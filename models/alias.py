@@ -26,7 +26,6 @@ class _AliasFinder:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Restore the module's own spec, which the import replaced with that of the alias."""
         module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
     def get_code(self, fullname: str) -> CodeType | None:

@@ -260,10 +260,6 @@ def world_junction(name: str) -> Element:
 
 
 def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **appearance_fields: Any) -> Body:
-    """Add the port and the signals of a body, from its junction and the paths of its pose and body twist, and return the body.
-
-    `frame` : path of its pose (4, 4), if any; `appearance_fields` : further fields of its `Appearance`.
-    """
     body.expose("world", world)
     body.export("pose", pose)
     body.export("twist", twist)

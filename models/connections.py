@@ -20,8 +20,6 @@ from screws.twists import transform_twist, transform_wrench_back
 
 
 class Touchable(Protocol):
-    """Protocol of a body in a contact: name, surface, port of the world twist, and paths of the pose signals."""
-
     @property
     def name(self) -> str:
         """Name in messages."""
@@ -80,8 +78,6 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
 
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:
-    """Return a part with ports `a`, `b` for world twists and inputs `pose a`, `pose b`, and its only element, the 0-junction of
-    T_0_a_b. `fed_by` : call that connects the inputs, for messages."""
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative twist", domain=SCREW, frame="0", symbols={"effort": "W^0"})
     graph.expose("a", relative)

@@ -107,9 +107,6 @@ def _show_arguments(parser: ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Export:
-    """Form in which a model is written: its description, and a function that writes it to a folder, with the options of the
-    command, and returns the paths."""
-
     about: str
     write: Callable[[Graph | Model, Path, Namespace], Any]
 

@@ -18,7 +18,6 @@ from screws.shapes import Solid
 from screws.surfaces import Surface
 
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
-"""Number of sizes of each primitive shape, with 0 for a scalar."""
 
 MESH_SUFFIXES = ".stl, .obj, .ply"
 

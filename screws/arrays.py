@@ -20,13 +20,11 @@ Count = Annotated[int, "from 1"]
 Natural = Annotated[int, "from 0"]
 Row = Sequence[Any] | np.ndarray
 Vector3 = Annotated[Row, ArrayShape((3,))]
-"""Vector in space, such as a position, m, or an angular velocity, rad/s."""
 Twist = Annotated[Row, ArrayShape((6,))]
 """Twist T = [omega; v], rad/s and m/s."""
 Wrench = Annotated[Row, ArrayShape((6,))]
 """Wrench W = [moment; force], N m and N."""
 Quaternion = Annotated[Row, ArrayShape((4,))]
-"""Quaternion, its scalar part first."""
 PoseState = Annotated[Row, ArrayShape((7,))]
 """Quaternion and position, m."""
 Rotation = Annotated[np.ndarray, ArrayShape((3, 3))]

@@ -40,7 +40,6 @@ class CallError(CodedError, TypeError):
 
 
 def is_own(module: str) -> bool:
-    """Return True for the name of a package or module of this project."""
     return module.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
 
 

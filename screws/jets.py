@@ -137,7 +137,6 @@ class Jet:
         return self.value >= jet(other).value
 
     def _chain(self, f: Scalar, f1: Scalar, f2: Scalar) -> Jet:
-        """Return the jet of f(self) from f, f' and f'' at the value (chain rule)."""
         u, v = self.du, self.dv
         fu, fv = _times(f2, u), _times(f2, v)
         return Jet(

@@ -55,7 +55,6 @@ def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
 
 
 def holds_numbers(array: np.ndarray) -> bool:
-    """Return False for an array of text, booleans or complex numbers, or with such entries among objects."""
     if array.dtype.kind == "O":
         return not any(isinstance(entry, (str, bytes, bool, complex, type(None))) for entry in array.flat)
     return array.dtype.kind in _REAL
@@ -74,8 +73,12 @@ def fixed_floats(values: Any) -> np.ndarray:
 
 
 def shown(value: Any) -> str:
-    """Format a value for a message, a number in short form, anything else as its shortened repr."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
     text = repr(value)
     return text if len(text) < 60 else text[:56] + " ..."
+
+
+def shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else text[:57] + "..."

@@ -78,11 +78,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
 """NumPy function of floats, and SymPy's class or function ("" if several are needed), by name."""
 
 COMPARISONS = ("less", "less_equal", "equal")
-"""Names of the functions whose result is a condition."""
 
 
 LOOKUPS = ("searchsorted", "take")
-"""Names of the functions that read a row."""
 
 
 def apply(name: str, *arguments: Scalar) -> Scalar:
@@ -213,7 +211,6 @@ def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarra
 
 
 def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
-    """Apply a function to each entry of an array of objects, or to a scalar or a whole array of floats."""
     if not (isinstance(first, np.ndarray) and first.dtype == object):
         return function(first)
     out = np.empty(first.shape, dtype=object)

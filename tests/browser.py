@@ -191,7 +191,6 @@ class Browser:
         self._ask("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wanted.items()])
 
     def picture(self, path: Path | None = None, whole: bool = False) -> bytes:
-        """Return the visible page, or the whole page, as PNG, and write it to `path` if given."""
         found = base64.b64decode(self._ask("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
         if path is not None:
             path.write_bytes(found)

@@ -25,7 +25,6 @@ needed = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is inst
 
 
 def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
-    """Compile procedures with a C compiler; LLVM compiles the functions of `others`, whose addresses the C code receives."""
     given = llvm.compile_ir("\n".join(others)) if others else llvm.Library({})
     code = _shared(compiler, source_text(procedures), tuple(given.addresses))
     for name, address in given.addresses.items():

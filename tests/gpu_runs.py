@@ -25,7 +25,6 @@ def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun
 def on_processor(
     prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...] = (), outputs: Kernel | None = None
 ) -> RunBatch:
-    """Execute all runs one after another on this processor, without the Python part."""
     batch = empty_batch(prepared, blocks, kept)
     with prepared._workspace() as space:
         space.many(blocks, slice(0, len(batch.status)), False, batch, kept, outputs, None, Event())

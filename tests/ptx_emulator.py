@@ -75,7 +75,6 @@ class Emulated:
         self._launch = ctypes.CDLL(str(path)).launch
 
     def launch(self, block_address: int, grid: int, block: int) -> None:
-        """Run the kernel with this argument, whose addresses belong to this process."""
         self._launch(ctypes.c_uint64(block_address), ctypes.c_uint32(grid), ctypes.c_uint32(block))
 
 

@@ -69,6 +69,10 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
     assert not [row for path in SOURCES for row in left(path)]
 
 
+def test_no_docstring_of_a_test_gives_what_one_machine_measured() -> None:
+    assert not [f"{path}:{line}" for path in files("tests") for line, text in docstrings(path) if "[measured" in text]
+
+
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
 """Constants that modules of a subpackage share on purpose."""
 

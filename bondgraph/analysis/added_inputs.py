@@ -54,7 +54,6 @@ def _takes_input(model: Model, statement: Statement) -> bool:
 
 
 def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
-    """Yield the names of sources and results of signal blocks, to which an input can be added."""
     statements = (each for each in system.statements if each.element in model.elements and _takes_input(model, each))
     results = {result for statement in statements for result in statement.outs}
     names = (*results, *(alias for alias, root in system.aliases.items() if root in results))
@@ -85,15 +84,15 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
 
 def sources_and_signals(model: Model, system: System, names: str | Sequence[str]) -> list[str]:
     """Return those of the input names that are signals, and the sources of those that are values of sources."""
-    paths = []
+    signals: list[str] = []
     for name in names_of(names, "inputs"):
         path, _, parameter = name.partition("[")[0].strip().rpartition(".")
         element = model.elements.get(path)
         if parameter == "value" and element is not None and isinstance(element.law, Source):
-            paths.append(path + "".join(name.partition("[")[1:]))
+            signals.append(path + "".join(name.partition("[")[1:]))
         elif system.resolve(name.partition("[")[0].strip()) not in system.parameters:
-            paths.append(name)
-    return list(dict.fromkeys(paths))
+            signals.append(name)
+    return list(dict.fromkeys(signals))
 
 
 def has_time_derivatives(system: System) -> bool:

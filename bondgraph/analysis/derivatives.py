@@ -248,7 +248,7 @@ def linearise(
 
     Raises `ModelError` E100 for anything but a model, E335 for delays, E693 for FMUs, E250 for an unknown input, E251 for an
     unknown output, E260 for values or derivatives that are not finite, E262 if no solution of an algebraic loop is found, E592 if
-    the time derivative of an input matters; and the errors of `point_of`.
+    rates or outputs depend on the time derivative of an input; and the errors of `point_of`.
     """
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)

@@ -216,7 +216,6 @@ class TransferFunction:
 
 
 def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: float) -> TransferFunction:
-    """Return the transfer function of a system with one input and one output, without common poles and zeros."""
     a, b, c, d = matrices
     left, right = minimal_basis(matrices, tolerance)
     a, b, c = left @ a @ right, left @ b, c @ right

@@ -3,15 +3,16 @@
 The terms of a sum have the same unit, the unit of a product is the product of the units, and the argument of a sine is in
 radians. A formula is called with `UnitScalar`s: each operation adds an equation, and an equation with one unknown unit determines
 it. Numbers in formulas may stand for quantities, so a product with a number other than -1 determines nothing; neither does an
-equation that contradicts another, or that contains an effort or flow of the generic domain.
+equation that contradicts another, or that contains an effort or flow of the generic domain or a temperature in degrees Celsius.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -42,9 +43,11 @@ class UnitEquation:
 def units_of(system: System) -> dict[str, str]:
     equations = UnitEquations(system)
     choices = {(unknown.residual,) for unknown in system.implicit if unknown.held}  # between values of different units
-    for statement in sorted(system.statements, key=lambda each: each.outs):  # so that the order of parts changes no unit
-        if statement.outs not in choices:
-            equations.add_statement(statement)
+    guards = {event.guard for event in system.events}
+    telling = [each for each in system.statements if each.outs not in choices and not equations.are_known(each.outs + each.args)]
+    for statement in sorted(telling, key=lambda each: each.outs):  # so that the order of parts changes no unit
+        equations.selects_units = guards.isdisjoint(statement.outs)
+        equations.add_statement(statement)
     for name, rate in sorted((state.name, state.rate) for state in system.states):
         equations.add_ratio(rate, name, PER_SECOND)
     changes = [clock.updates for clock in system.clocks] + [event.resets for event in system.events]
@@ -62,25 +65,34 @@ class UnitEquations:
     def __init__(self, system: System):
         self.shapes = {"time": (), **{name: value.shape or () for name, value in system.values.items()}}
         self.declared: dict[int, Powers] = {}
-        self.generic: set[int] = set()
+        self.opaque: set[int] = set()
+        """Nodes whose equations determine nothing: efforts and flows of the generic domain, and temperatures in degrees."""
+        self.selects_units = True
+        """False in guards, of which only the sign counts: `minimum` is also the conjunction of conditions of any units."""
         self.equations: list[UnitEquation] = []
         self.first: dict[str, int] = {}
         self.count = 0
+        read = functools.cache(_units_of_entries)
         for name, shape in self.shapes.items():
-            size = int(np.prod(shape))
-            self.first[name], self.count = self.count, self.count + size
+            self.first[name], self.count = self.count, self.count + math.prod(shape)
             unit = "s" if name == "time" else system.values[name].unit
             if not unit and _is_of_port(name, system):
-                self.generic.update(self.entries(name))
+                self.opaque.update(self.entries(name))
             if name in system.conversions:  # statements read it in another unit
                 continue
-            units = entry_units(unit, shape)
-            for k, part in enumerate(() if units is None else units.flat):
-                if (exponents := powers(part)) is not None:
-                    self.declared[self.first[name] + k] = exponents
+            for node, exponents in enumerate(read(unit, shape), start=self.first[name]):
+                if exponents is not None and any(SYMBOLS[symbol].zero for symbol in exponents if symbol in SYMBOLS):
+                    self.opaque.add(node)
+                elif exponents is not None:
+                    self.declared[node] = exponents
 
     def entries(self, name: str) -> range:
-        return range(self.first[name], self.first[name] + int(np.prod(self.shapes[name])))
+        return range(self.first[name], self.first[name] + math.prod(self.shapes[name]))
+
+    def are_known(self, names: Iterable[str]) -> bool:
+        """Return True if equations between these values determine no unit."""
+        nodes = (node for name in names if name in self.first for node in self.entries(name))
+        return all(node in self.declared or node in self.opaque for node in nodes)
 
     def node(self) -> UnitScalar:
         self.count += 1
@@ -90,7 +102,7 @@ class UnitEquations:
         sums: dict[int, Fraction | int] = defaultdict(int)
         for node, power in terms:
             sums[node] += power
-        if sums.keys().isdisjoint(self.generic):
+        if sums.keys().isdisjoint(self.opaque):
             self.equations.append(UnitEquation(tuple((node, power) for node, power in sums.items() if power), unit))
 
     def add_ratio(self, one: str, other: str, ratio: Powers = DIMENSIONLESS) -> None:
@@ -116,6 +128,11 @@ class UnitEquations:
             for node, scalar in zip(self.entries(name), result, strict=False):
                 if isinstance(scalar, UnitScalar):
                     self.add_product(DIMENSIONLESS, (node, 1), (scalar.node, -1))
+
+
+def _units_of_entries(unit: str, shape: tuple[int, ...]) -> list[Powers | None]:
+    units = entry_units(unit, shape) if unit else None
+    return [] if units is None else [powers(part) for part in units.flat]
 
 
 def _is_of_port(name: str, system: System) -> bool:

@@ -9,19 +9,26 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.model.units import Powers
+from bondgraph.units import SYMBOLS
 
 DIMENSIONLESS: Powers = {}
 RADIAN: Powers = {"rad": Fraction(1)}
-ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "log", "tanh", "floor"), DIMENSIONLESS)
-"""Unit of the argument of a function, by name."""
+ARGUMENTS = dict.fromkeys(("sin", "cos", "tan"), RADIAN) | dict.fromkeys(("exp", "expm1", "tanh", "floor"), DIMENSIONLESS)
+"""Unit of the argument of a function, by name. That of `log` may have any unit: the constant in a formula contains the reference
+value."""
 RESULTS = dict.fromkeys(("asin", "acos", "atan", "atan2"), RADIAN)
 """Unit of the result of a function, by name; of the other functions, only `sqrt`, `where`, `take` and those in `SELECTING` have a
 result with a unit."""
 SELECTING = ("absolute", "floor", "minimum", "maximum")
 """Functions whose result has the unit of their arguments."""
+ZERO_POINTS = frozenset(float(symbol.zero) for symbol in SYMBOLS.values() if symbol.zero)
+"""Numbers whose sum with a temperature, or difference, is the temperature on another scale."""
 
 
 class UnitRecord(Protocol):
+    selects_units: bool
+    """False if `minimum`, `maximum` and `where` may select values of different units."""
+
     def node(self) -> UnitScalar:
         """Return a scalar with a new unknown unit."""
 
@@ -62,7 +69,11 @@ class UnitScalar:
         """Leave operations with arrays to NumPy."""
         return lambda self, other: NotImplemented if isinstance(other, np.ndarray) else operation(self, other)
 
-    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_of_same_unit)
+    def _sum(self, other: Any) -> UnitScalar:
+        is_conversion = isinstance(other, float) and abs(other) in ZERO_POINTS
+        return self.equations.node() if is_conversion else self._of_same_unit(other)
+
+    __add__ = __radd__ = __sub__ = __rsub__ = _elementwise(_sum)
     __mul__ = __rmul__ = _elementwise(lambda self, other: self._to_power(1, other, 1))
     __truediv__ = _elementwise(lambda self, other: self._to_power(1, other, -1))
     __rtruediv__ = _elementwise(lambda self, other: self.equations.node())  # a number divided by this scalar
@@ -101,6 +112,8 @@ class UnitScalar:
             return self._to_power(Fraction(1, 2))
         if name in ARGUMENTS:
             self._of_unit(ARGUMENTS[name])
+        if name in ("minimum", "maximum", "where") and not self.equations.selects_units:
+            return self.equations.node()
         if name in (*SELECTING, "where", "take"):
             entries = entries[isinstance(first, UnitScalar) :] if name == "take" else entries
             return entries[0]._of_same_unit(*entries[1:]) if entries else self.equations.node()

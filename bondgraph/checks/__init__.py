@@ -10,7 +10,6 @@ from bondgraph.model.model import Model
 
 
 def check_model(model: Model, reported: Collection[str] = ()) -> list[Problem]:
-    """Return all problems of the model; checks that would only repeat problems with `reported` codes are skipped."""
     return [
         problem for check, skipped_after in CHECKS for problem in (check(model) if skipped_after.isdisjoint(reported) else ())
     ]

@@ -27,7 +27,6 @@ COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
     "the turns, and one I for the shared flux"
 )
-"""Advice for a storage of several components that stores no energy in one motion."""
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:
@@ -150,7 +149,6 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
 
 
 def is_linear(element: Element) -> bool:
-    """Return True if an element is a storage or resistor with one number, diagonal or matrix as its parameter."""
     return isinstance(element.law, (Storage, Resistor)) and element.law.linear
 
 

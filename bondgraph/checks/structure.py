@@ -21,7 +21,6 @@ def check_parts(model: Model) -> Iterator[Problem]:
 
 
 def check_junctions(model: Model) -> Iterator[Problem]:
-    """Check that every junction joins at least two bonds, or one if it is a port of a graph (E115)."""
     for path, element in model.elements.items():
         if not isinstance(element.law, Junction):
             continue
@@ -62,7 +61,6 @@ def check_blocks(model: Model) -> Iterator[Problem]:
 
 
 def check_switches(model: Model) -> Iterator[Problem]:
-    """Check that switched junctions, constraints and switches name states of their automaton (E116)."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, Switched) or law.automaton is None:
@@ -77,7 +75,6 @@ def check_switches(model: Model) -> Iterator[Problem]:
 
 
 def check_impacts(model: Model) -> Iterator[Problem]:
-    """Check that impacts name constraints that have a restitution (E211)."""
     for automaton in model.automata.values():
         for transition in automaton.transitions:
             for path in transition.impact:
@@ -94,7 +91,6 @@ def check_impacts(model: Model) -> Iterator[Problem]:
 
 
 def check_automata(model: Model) -> Iterator[Problem]:
-    """Check that state names are unique, and that start states and transitions refer only to existing states (E117)."""
     for automaton in model.automata.values():
         named = {automaton.initial} | {s for t in automaton.transitions for s in (t.source, t.target)}
         named |= {s for t in automaton.transitions for s in (t.accumulates, t.passes) if s is not None}
@@ -124,7 +120,6 @@ def check_resets(model: Model) -> Iterator[Problem]:
 
 
 def check_values_by_mode(model: Model) -> Iterator[Problem]:
-    """Check that a mode-dependent parameter has a value for each state of its automaton, all of the same shape (E139)."""
     for path, element in model.elements.items():
         for name, by_mode in modal_parameters(element).items():
             states = model.automata[by_mode.automaton].states if by_mode.automaton in model.automata else ()

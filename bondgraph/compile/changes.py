@@ -28,6 +28,7 @@ from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
 from screws.errors import plural
 from screws.names import similar_names
+from screws.numeric_arguments import shortened
 
 _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
 """First trial value of a state that is zero, relative tolerance of a state, and largest relative residual of a solution."""
@@ -347,9 +348,8 @@ def _unit_of(system: System, root: str, value: Any) -> str:
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
-        shown = repr(value)
         fault = "not a number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
-        title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
+        title = f'"{name}" cannot be {shortened(value)}'
         why = f"finite numbers of shape {np.shape(like)} are needed; this value is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
         raise refusal("E124", title, cure, about=model, why=why, places=())

@@ -78,7 +78,8 @@ class Compiled(Frozen):
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
         it returns the parameter vector of the kernels."""
         values = self.system.parameters.items()
-        table = LazyTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
+        unit = self.program.layout.unit
+        table = LazyTable(lambda: {name: Quantity(value, unit(name)) for name, value in values})
         return Parameters(table, self._parameters)
 
     @cached_property
@@ -88,7 +89,9 @@ class Compiled(Frozen):
         named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
         independent = {state.name for state in self.system.states} - set(self.system.guesses)
         values = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in independent}
-        return Quantities("state", {name: Quantity(value, slot.unit) for name, (slot, value) in values.items()})
+        return Quantities(
+            "state", {name: Quantity(value, self.program.layout.unit(name)) for name, (slot, value) in values.items()}
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all quantities of a result except variables inside elements."""

@@ -367,7 +367,7 @@ def _ambiguous(
     differing = [name for name in _one_port_variables(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )
-    shown, unit = differing[:2], {name: program.layout[name].unit for name in differing}
+    shown, unit = differing[:2], {name: program.layout.unit(name) for name in differing}
     order = np.argsort(values(shown[0])[:, 0], kind="stable")
     lines = [", ".join(f"{name} = {_number(values(name)[k])} {unit[name]}".rstrip() for name in shown) for k in order]
     elements = [model.elements[name.rpartition(".")[0]] for name in shown if name.rpartition(".")[0] in model.elements]

@@ -26,7 +26,7 @@ from bondgraph.run.program import (
     RunTransition,
     Slot,
 )
-from bondgraph.run.program.balances import Island, connected_islands
+from bondgraph.run.program.balances import connected_islands
 from bondgraph.run.program.bonds import bond_variables
 from bondgraph.run.program.library_ticks import LibraryTick
 from bondgraph.tape.garbage_collection import paused_collection
@@ -61,8 +61,10 @@ def program_of(
     kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor coefficients up to an
     order. If `autonomous`, no rate depends on the time.
     """
-    breaks = breaks_of(system) if _moves_with_time(system, model) else None
-    layout = Layout(LazyTable(lambda: _slots(system)))
+    moves_with_time = system.clocks or system.events or any(element.signals for element in model.elements.values())
+    breaks = breaks_of(system) if moves_with_time else None
+    units = LazyTable(lambda: _units(system), LazyTable(lambda: _declared_units(system)))
+    layout = Layout(LazyTable(lambda: _slots(system)), units)
 
     def of_events(word: str) -> tuple[Kernel | None, ...]:
         return tuple(kernels.get(f"{word}_{index}") for index in range(len(system.events)))
@@ -90,7 +92,9 @@ def program_of(
         power_names=tuple(power.element for power in system.powers),
         power_roles=tuple(power.role for power in system.powers),
         energy_names=tuple(path for path, _ in system.energies),
-        islands=LazyRow(lambda: _balanced_islands(system, model)),
+        islands=LazyRow(
+            lambda: connected_islands(model, [path for path, _ in system.energies], [p.element for p in system.powers])
+        ),
         rates_and_powers=kernels.get("rates_and_powers"),
         loops=_newton_loops(system, kernels),
         clocks=_clocks(system, kernels, layout),
@@ -110,14 +114,6 @@ def program_of(
         bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
-
-
-def _balanced_islands(system: System, model: Model) -> tuple[Island, ...]:
-    return connected_islands(model, [path for path, _ in system.energies], [power.element for power in system.powers])
-
-
-def _moves_with_time(system: System, model: Model) -> bool:
-    return bool(system.clocks or system.events) or any(element.signals for element in model.elements.values())
 
 
 def _transition(event: LoweredTransition, model: Model) -> RunTransition:
@@ -239,7 +235,21 @@ def _slots(system: System) -> dict[str, Slot]:
         for name in names:
             value = system.values[name]
             shape = value.shape or ()
-            slots[name] = Slot(block, start, shape, value.unit)
+            slots[name] = Slot(block, start, shape)
             start += math.prod(shape)
     slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
     return slots
+
+
+def _declared_units(system: System) -> dict[str, str]:
+    units = {name: value.unit for name, value in system.values.items() if value.unit}
+    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+
+
+@paused_collection()
+def _units(system: System) -> dict[str, str]:
+    """Return the unit of every value, also by its other names."""
+    from bondgraph.assembly.implied_units import units_of
+
+    units = units_of(system)
+    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}

@@ -24,7 +24,6 @@ def _nvidia(number: int) -> Device:
 
 
 MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
-"""Function that opens a GPU by its number, for each kind of GPU."""
 _NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
 _opened = dict[str, Device]()
 _lock = threading.Lock()

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import in_unit, names_of, need_mapping, parameters_of, refused, start_of, usual_signal
+from bondgraph.model.arguments import (
+    in_unit,
+    names_of,
+    need_mapping,
+    parameters_of,
+    refused,
+    start_of,
+    unit_of_start,
+    usual_signal,
+)
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.ops import Op, as_op
@@ -58,7 +68,7 @@ def Block(
                 raise refused(f'{argument}["{key}"]', value, "the name of a result of the equations", cure)
     law = SignalBlock(
         tuple(inputs),
-        {key: spec if isinstance(spec, StateSpec) else StateSpec(start_of(spec, None)) for key, spec in states.items()},
+        {key: _state(spec, (units or {}).get(key, "")) for key, spec in states.items()},
         tuple(Equation(names_of(outs, "outs"), as_op(op), names_of(args, "args")) for outs, op, args in equations),
         rates=dict(rates or {}),
         symbols=dict(symbols or {}),
@@ -71,6 +81,13 @@ def Block(
     numbers = parameters_of({**values, **ticking}, dict.fromkeys(ticking, "s"))
     paths = tuple(_path(name, value) for value in inputs.values())
     return Element("block", name, law, (), numbers, paths, law.symbols, None, None, caller_place())
+
+
+def _state(spec: Any, unit: str) -> StateSpec:
+    if isinstance(spec, StateSpec):
+        return spec if spec.unit or not unit else replace(spec, unit=unit)
+    unit = unit or unit_of_start(spec)
+    return StateSpec(start_of(in_unit("start value", "it", spec, unit), None), unit=unit)
 
 
 def _path(name: str, value: Any) -> str:

@@ -42,7 +42,6 @@ class TableAxis:
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:
-        """Return the number of whole periods in u, its interval in the first period, and its local coordinate there."""
         first, turns = float(self.points[0]), 0.0
         if self.is_periodic:
             period = float(self.points[-1]) - first
@@ -130,7 +129,6 @@ class Curve(Frozen):
         return f"it is constant beyond {' and '.join(ends)}", cure
 
     def need_monotone(self, what: str, about: str = "curve", places: Sequence[Place | None] | None = None) -> None:
-        """Raise `ModelError` E180 unless the curve, whose inverse `what` needs, is strictly monotone."""
         why, cure = self._flaw_and_cure
         if why:
             raise refusal("E180", f"{what} needs a monotone curve", cure, about=about, why=why, places=places)
@@ -205,8 +203,6 @@ def characteristic_map(
 
 
 def checked_points(what: str, about: str, points: Any) -> np.ndarray:
-    """Return points (n,), n > 1. Raises `ModelError` E147 for anything but a list of at least two numbers, E146 unless they are
-    finite and ascend."""
     knots = real(points)
     if knots is None or knots.ndim != 1 or len(knots) < 2:
         why = "given: not numbers" if knots is None else f"given: shape {knots.shape}"

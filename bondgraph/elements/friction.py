@@ -297,7 +297,6 @@ def length(v: Any) -> Any:
 
 
 def direction(v: Any, near: Any) -> Any:
-    """Return the direction (n,) of a vector; for a zero vector, the unit vector `near`."""
     squared = _dot(v, v)
     size = sqrt(where(less(0.0, squared), squared, 1.0))
     return array([where(less(0.0, squared), part / size, u) for part, u in zip(v, near, strict=True)])

@@ -93,7 +93,6 @@ def IC(
 
 
 def _start(value: Any, dimension: int | None) -> tuple[Any, bool]:
-    """Return the start value in the shape of the bond (a scalar for one coordinate), and True if it is a number."""
     start = start_of(value, dimension)
     if np.shape(start) == (1,) and isinstance(start, np.ndarray):
         return start[0], False

@@ -16,12 +16,9 @@ from bondgraph.quantities import real
 
 
 class Ports(TypedDict, total=False):
-    """Common arguments of two-ports: a domain and a frame for each port."""
-
     domains: tuple[Domain | str | None, Domain | str | None]
     frames: tuple[str | None, str | None]
     symbols: Mapping[str, str] | None
-    """LaTeX of the signals, by local name."""
 
 
 @spelled_out
@@ -90,7 +87,6 @@ _SCALAR = ((1, 1), (None, None))
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -> tuple[int, ...]:
-    """Return the shape of a ratio; raise E128 for an unsuitable number of axes, or an axis of length zero."""
     shape = shape_of(ratio)
     if len(shape) not in fitting or 0 in shape:
         *some, last = fitting.values()

@@ -368,8 +368,6 @@ def _storage(
     start: tuple[Any, Any],
     port: OnePort,
 ) -> Element:
-    """Return a storage; `stored` holds the variable that it gives and the name of its state, and `start` its start value and
-    nominal size."""
     initial, nominal = start
     size = port["dimension"] = (
         port.get("dimension") or size_of(initial) or next(filter(None, map(size_of, linear.values())), None)

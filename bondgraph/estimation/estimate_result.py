@@ -84,7 +84,6 @@ class Trial:
 
 
 def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Return the checked experiments; raise `ModelError` E376 for invalid data."""
     is_single = isinstance(data, (Experiment, Mapping))
     listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
     experiments = [
@@ -144,7 +143,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if t.min() < experiment.t_start:
             title, why = f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s"
             raise _unfit(compiled, title, why, f"Experiment({{...}}, t_start={t.min():g})")
-        columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
+        columns.append((name, layout.unit(name), t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
     samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
         raise _unfit(compiled, "all data are at the start", "a run needs later data")
@@ -285,5 +284,4 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """Return the scales (k,) of relative changes of numbers: their absolute values, or 1 for zero."""
     return np.where(values != 0.0, np.abs(values), 1.0)

@@ -156,7 +156,6 @@ class _Search:
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=lines) from failure
 
     def refuse_sizes(self, numbers: np.ndarray, noise: Sequence[np.ndarray]) -> None:
-        """Raise E376 if squares of the first run's residuals, divided by the noise, would overflow."""
         channels = [channel for trial in self.trials for channel in trial.channels]
         parts = np.split(self.evaluate(numbers).residuals, np.cumsum([rows.size for rows in noise])[:-1])
         for channel, rows, part in zip(channels, noise, parts, strict=True):

@@ -81,8 +81,9 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
                 system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
-        units = entry_units(slot.unit, slot.shape)
-        of_entries = [slot.unit] * slot.size if units is None else units.flat
+        unit = layout.unit(name)
+        units = entry_units(unit, slot.shape)
+        of_entries = [unit] * slot.size if units is None else units.flat
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), of_entries, strict=True)):
             index = slot.start + k
             is_state = slot.block == "x"
@@ -106,8 +107,6 @@ def with_values(
     initial: Mapping[str, Any] | None = None,
     t: float = 0.0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the changes of parameters and of start values, by name, that give the varied numbers the values `numbers` (k,) at a
-    start at the time t (s)."""
     changes, states = dict(parameters or {}), converted_states(compiled.model, compiled.system, initial or {})
     replaced = {
         compiled.system.resolve(name) for (name, _), state in zip(varied.entries, varied.states, strict=True) if state >= 0

@@ -320,7 +320,6 @@ def sensitivities_along(
 def changes_by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changes of start values and of parameters, including parameters that were solved for together with start values."""
     begin = start_values_of(initial)
     solved = begin.parameters if isinstance(begin, StartValues) else {}
     for what, changes in (("initial", begin), ("parameters", parameters)):

@@ -133,7 +133,7 @@ def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Re
     check_instant(result, at)
     layout = result.program.layout
     changing = {
-        cause.value: layout[cause.value].unit
+        cause.value: layout.unit(cause.value)
         for cause in causes
         if cause.value in result and layout[cause.value].block in ("x", "out") and len(layout[cause.value].shape) < 2
     }

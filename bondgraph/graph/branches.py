@@ -56,7 +56,6 @@ def branch(
 
 
 def _through(parts: Sequence[Node]) -> list[PortRef]:
-    """Return the ports of a single part, without its heat port; none of several parts."""
     part = parts[0] if len(parts) == 1 else None
     if not isinstance(part, (Element, Draft)):
         return []

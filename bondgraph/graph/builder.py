@@ -307,8 +307,8 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute the start values `results` as function(*arguments), a tuple, from start values and parameters by name; they are
-        floats or arrays."""
+        """Compute the start values `results` as the tuple function(*arguments) of start values and parameters by name, each a
+        float or an array."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

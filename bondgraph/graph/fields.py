@@ -126,7 +126,7 @@ def _storage_field(
     makes: dict[str, Callable[..., Element]] = {"C": C, "I": I}
     meet = J0 if kind == "C" else J1
     if count == 1:
-        energy = _of_one_port(energy)
+        of_array, energy = energy, lambda x, *others: of_array(array([x]), *others)
         initial = initial[0] if np.shape(initial) == (1,) else initial
     arguments: dict[str, Any] = {"nominal": nominal, "parameters": parameters, "signals": signals, "dimension": count}
     storage, junction = makes[kind]("storage", energy=energy, initial=initial, **arguments), meet("ports", dimension=count)
@@ -139,8 +139,3 @@ def _storage_field(
             pick = TF(port, row, structural=True, domains=(None, domain))
             graph.connect(pick.port("1"), junction).expose(port, pick.port("2"))
     return graph
-
-
-def _of_one_port(energy: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the energy of a field with one port as a function of a number instead of an array (1,)."""
-    return lambda x, *others: energy(array([x]), *others)

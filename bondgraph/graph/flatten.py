@@ -65,7 +65,6 @@ def described_parts(graph: Draft) -> Iterator[str]:
 
 
 def described_part(find: Callable[[], Draft | None], path: str) -> str:
-    """Return the line for an element of a graph; "" if the graph or the element no longer exists, or the element lacks bonds."""
     graph = find()
     model = None if graph is None else flatten(graph)[0]
     element = None if model is None else model.elements.get(path)
@@ -217,7 +216,6 @@ class _Resolver:
 
 
 def _around(prefix: str) -> str | None:
-    """Return the prefix of the graph around the graph with this prefix; None for the outermost."""
     return _prefix(prefix.removesuffix(".")) if prefix else None
 
 

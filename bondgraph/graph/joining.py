@@ -40,7 +40,6 @@ class _BondDraft(NamedTuple):
 
 
 def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Problem]) -> tuple[Bond, ...]:
-    """Return the bonds of all graphs; append problems of ends and of unequal properties to `problems`."""
     for path, element in flat.items():
         for port in element.ports:
             if port.dimension is not None:
@@ -257,7 +256,6 @@ def _clash(
 
 
 def _implying(element: Element) -> str | None:
-    """Return the coefficient, such as mass, from which the domain of an element follows."""
     word = next(iter(element.parameters)) if isinstance(element.law, Storage) and element.law.linear else ""
     return word if word in COEFFICIENTS and COEFFICIENTS[word].domains == (element.domain,) else None
 
@@ -267,7 +265,6 @@ def _is_of_screws(element: Element) -> bool:
 
 
 def _no_screw(code: str, title: str, source: Element, requests: tuple[str, ...], places: tuple[Place | None, ...]) -> Problem:
-    """Return the problem of a source of forces or velocities at a body, which takes wrenches and twists."""
     name, is_effort = source.name, source.law_as(Source).gives == "effort"
     if is_effort:
         what, at_a_point, others = "wrench, [torque about the origin of its frame; force]", "(*np.cross(p, f), *f)", "a force f"

@@ -123,7 +123,6 @@ VECTOR_ARGUMENTS = {"inertia": 1, "kinetic": 2, "potential": 1, "bias": 2, "solu
 
 
 def equation_arguments(path: str, element: Element, law: laws.SignalBlock, arguments: Sequence[str]) -> Names:
-    """Return the arguments of an equation of a block from its local names; raise a KeyError for an unknown name."""
     outs = (out for equation in law.equations for out in equation.outs)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept, *outs)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
@@ -132,8 +131,6 @@ def equation_arguments(path: str, element: Element, law: laws.SignalBlock, argum
 
 @dataclass
 class FormulaOwner:
-    """Element or automaton whose formulas are visited, by its path."""
-
     model: Model
     path: str = ""
 
@@ -142,8 +139,6 @@ class FormulaOwner:
         return self.model.elements[self.path]
 
     def arguments(self, record: Any, name: str, index: int = 0) -> tuple[str, ...] | None:
-        """Return the names of the arguments of a formula in this field of a record, the `index`-th if there are several; None
-        if the field has no formula."""
         if isinstance(record, Transition):
             return tuple(record.signals if name == "guard" else record.resets[index][2])
         if isinstance(record, laws.Equation):
@@ -157,7 +152,6 @@ class FormulaOwner:
 
 
 def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[str]) -> list[Shape] | None:
-    """Return the shapes of the arguments of a formula; None if a shape is unknown."""
     shapes = []
     for index, argument in enumerate(arguments):
         value = system.values.get(system.resolve(argument))

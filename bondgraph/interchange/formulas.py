@@ -62,17 +62,14 @@ class RecordedFormula:
 
     @property
     def step_count(self) -> int:
-        """Number of steps, including nested steps."""
         return sum(1 for _ in _all_steps(self.steps))
 
     @property
     def operation_count(self) -> int:
-        """Approximate number of operations of one evaluation."""
         return _operation_count(self.steps)
 
 
 def number_to_json(number: float | int) -> float | int | str:
-    """Return a number for JSON; the name of a number that JSON lacks, such as "inf"."""
     return number if isinstance(number, int) or math.isfinite(number) else repr(number)
 
 
@@ -81,7 +78,6 @@ NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def number_from_json(content: Any) -> float | int:
-    """Return a number that `number_to_json` wrote; raise `InvalidFormula` for anything else."""
     if isinstance(content, str) and content in NON_FINITE:
         return NON_FINITE[content]
     if isinstance(content, bool) or not isinstance(content, (int, float)) or (isinstance(content, int) and abs(content) >= 2**63):
@@ -94,7 +90,6 @@ def size_of(shape: Shape) -> int:
 
 
 def shape_from_json(content: Any) -> Shape:
-    """Return the shape of an array from its JSON; raise `InvalidFormula` if it is invalid."""
     if not isinstance(content, list) or len(content) > 3 or not all(type(n) is int and n >= 0 for n in content):
         raise InvalidFormula(f"{_excerpt(content)} is not the shape of an array")
     if size_of(tuple(content)) > MAX_ENTRIES:

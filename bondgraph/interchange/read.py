@@ -117,7 +117,6 @@ class Decoder:
         return frozenset(entries) if form.form == "set" else entries
 
     def anything(self, content: Any, path: str) -> Any:
-        """Return a value of any kind, as `Encoder.anything` writes it."""
         if content is None or isinstance(content, (str, bool, int, float)):
             return content
         if isinstance(content, list):
@@ -142,8 +141,6 @@ def _is_entry(content: Any) -> bool:
 
 
 def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any, str], Any]:
-    """Return a reader that accepts values for which `fits` is true, and returns them unchanged."""
-
     def reader(_: Decoder, content: Any, path: str) -> Any:
         if not fits(content):
             raise InvalidFormula(fault)

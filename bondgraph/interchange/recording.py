@@ -42,7 +42,6 @@ class FormulaRecorder:
         return RecordedScalar(self, self.count - 1)
 
     def number(self, value: Any) -> int:
-        """Return the number of a scalar or of a constant; raise `TraceError` for anything else."""
         if isinstance(value, RecordedScalar):
             if value.recorder is not self:
                 raise TraceError("a scalar of one formula is used in another")
@@ -59,7 +58,6 @@ class FormulaRecorder:
         return self.constants[key]
 
     def step(self, name: str, *arguments: Any) -> RecordedScalar:
-        """Return the result of an operation; a repeated operation returns the same scalar."""
         if name in scalars.LOOKUPS and isinstance(arguments[1], np.ndarray):
             arguments = (arguments[0], *arguments[1].tolist())
         step = (name, *map(self.number, arguments))
@@ -145,14 +143,12 @@ class RecordedScalar:
         raise TraceError("a value that is not yet known cannot become a float")
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
-        """Record an elementary function of `screws.scalars`."""
         for argument in arguments:
             if not isinstance(argument, (RecordedScalar, *_NUMBERS)) and hasattr(argument, "__scalar_function__"):
                 return argument.__scalar_function__(name, arguments)
         return self.recorder.step(name, *arguments)
 
     def __partials__(self, formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any]) -> np.ndarray:
-        """Record partial derivatives, for `bondgraph.model.mechanics`."""
         return self.recorder.slopes(formula, x, others)
 
 
@@ -252,7 +248,6 @@ def _shaped(entries: list[Any], shape: Shape) -> Any:
 
 
 def _program(steps: Sequence[Step], count: int) -> tuple[list[Callable[[Values], None]], int]:
-    """Return functions that execute the steps, and the number of scalars after them."""
     program = []
     for name, *operands in steps:
         if name != SLOPES:

@@ -45,8 +45,6 @@ RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
 NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
 """Fields that hold a number or an array of numbers; the first also holds values by mode, the second a mapping to numbers or
 arrays."""
-ANYTHING = {(Visible, "shape")}
-"""Fields of the model that hold any allowed value."""
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
 """Fields that are not saved: computed start values are saved as fixed numbers, and a library only by name."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
@@ -89,7 +87,6 @@ _SIMPLE: dict[Any, Field] = {
 
 @functools.cache
 def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Return the form and default (or `MISSING`) of each field of a record."""
     hints = typing.get_type_hints(record)
     forms = {}
     for field in dataclasses.fields(record):
@@ -115,7 +112,6 @@ def _special(record: type, name: str) -> Field | None:
 
 
 def form_of(hint: Any) -> Field:
-    """Return the form of an annotated type; raise `TypeError` if files cannot hold the type."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     origin, parameters = get_origin(hint), get_args(hint)
@@ -145,7 +141,6 @@ def form_of(hint: Any) -> Field:
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Return True if a field need not be written."""
     if isinstance(value, dict) and isinstance(default, dict):
         return not value and not default
     if default is dataclasses.MISSING or type(value) is not type(default):

@@ -27,14 +27,12 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
-    """Return the error for a model file, with the path within the file."""
     cures = (cure,) if cure else ("a file written by save_model; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
 
 
 def too_large(file: str, size: int, largest: int, unit: str = "bytes") -> ModelError:
-    """Return E351 for a file that is too large."""
     cure = f"largest={size}, if you trust the author of the file: reading needs about ten times its size in memory"
     return file_error("E351", file, "", f"it has {size} {unit}; the limit is {largest}", cure)
 

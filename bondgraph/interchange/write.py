@@ -58,7 +58,6 @@ class Encoder:
     """Functions in `keys`, kept alive because their ids are compared."""
 
     def record(self, value: Any, expected: type | None = None) -> dict[str, Any]:
-        """Return a record as its fields with nondefault values; its kind is omitted if it is `expected`."""
         kind: type = type(value)
         if RECORDS.get(kind.__name__) is not kind:
             raise self.unknown_record(value)
@@ -99,7 +98,6 @@ class Encoder:
         return entries
 
     def operation(self, value: Any, record: Any, name: str, index: int) -> int:
-        """Return the index of an operation, a formula with its name and LaTeX, among the operations of the file."""
         arguments = self.owner.arguments(record, name, index)
         if arguments is None:
             raise self.unknown_record(record)
@@ -161,14 +159,12 @@ class Encoder:
         return self.error(why, "a formula with functions from screws.scalars, without branches on values")
 
     def error(self, why: str, cure: str) -> ModelError:
-        """Return E350 for the element or automaton that is being written."""
         path, model = self.owner.path, self.owner.model
         part = model.elements.get(path) or model.automata.get(path)
         what = f'automaton "{path}"' if isinstance(part, Automaton) else f'{part.kind} "{path}"' if part else "the model"
         return refusal("E350", f"{what} cannot be saved", cure, about=model.name, why=why, places=(part.place if part else None,))
 
     def anything(self, value: Any) -> Any:
-        """Return the JSON of a value of any kind, tagged with its kind if JSON lacks that kind."""
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, (int, float, np.number)):
@@ -188,8 +184,6 @@ class Encoder:
 
 
 def _numbers(_: Encoder, value: Any) -> Any:
-    """Return a number, or an array as its shape and entries in row-major order; raise `InvalidFormula` if it exceeds the
-    limits."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         array = np.asarray(value, dtype=float)

@@ -24,7 +24,6 @@ T = TypeVar("T")
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
-    """Return the domain with this name, or raise E127; a `Domain` and None are returned unchanged."""
     if domain is None or isinstance(domain, Domain):
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
@@ -35,13 +34,11 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def need_mapping(argument: str, values: Any, example: str) -> None:
-    """Raise `ModelError` E150 for values that are not a dictionary; None means no values."""
     if values is not None and not isinstance(values, Mapping):
         raise refused(argument, values, "a dictionary of values by name", f"{argument}={{{example}}}")
 
 
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
-    """Return plain values and `Parameter`s as parameters, with the expected `units` by name."""
     need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
     units = {name: unit for name, unit in (units or {}).items() if name in values and unit}
@@ -128,7 +125,6 @@ def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 
 def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:
-    """Return the problem of a unit that cannot be read (E156) or whose dimension differs from the expected one (E175)."""
     places = () if place is None else (place,)
     if isinstance(fault, Unreadable):
         return Problem("E156", title, (fault.why,), places, fault.cures)
@@ -138,7 +134,6 @@ def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) 
 
 
 def bounded(value: Any, max_value: float = math.inf, not_below: str = "") -> Parameter:
-    """Return a parameter between zero and `max_value` and, if `not_below` names another parameter of its element, no less."""
     parameter = value if isinstance(value, Parameter) else Parameter(value)
     return replace(parameter, max_value=max_value, not_below=not_below)
 
@@ -167,7 +162,6 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_of(kind: str, name: str, **choices: Any) -> str:
-    """Return the name of the argument that is not None; raise E110 unless there is exactly one."""
     present = [key for key, value in choices.items() if value is not None]
     if len(present) != 1:
         title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(present) or 'none'}"
@@ -182,7 +176,6 @@ def only_domain(linear: Mapping[str, Any]) -> Domain | None:
 
 
 def need_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
-    """Refuse an argument that belongs to a domain other than the element's (E563)."""
     element_domain = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
     if element_domain is None or not allowed or element_domain not in DOMAINS.values() or element_domain in (*allowed, GENERIC):
@@ -198,7 +191,6 @@ def need_domain(kind: str, name: str, word: str, domain: Domain | str | None) ->
 
 
 def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments: Any) -> None:
-    """Refuse arguments that belong to a user's formula and would be ignored without a formula."""
     extra = [key for key, value in arguments.items() if value]
     if extra:
         title = f'{kind} "{name}" has {word}, so it cannot use {", ".join(extra)}'
@@ -208,12 +200,10 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
 
 
 def unit_of_start(initial: Any) -> str:
-    """Return the SI unit of a start value that is given as a `Parameter`, else ""."""
     return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
 
 
 def start_of(initial: Any, dimension: int | None) -> Any:
-    """Return a start value as floats in SI, a scalar repeated over a vector bond; anything but numbers is returned unchanged."""
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
     initial = in_unit("start value", "it", initial, "")
@@ -248,7 +238,6 @@ def spelled_out(function: F, law: str = "") -> F:
 
 
 def refuse_unknown_keywords(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
-    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar keyword or shows the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
@@ -261,7 +250,6 @@ def refuse_unknown_keywords(function: Callable[..., Any], names: Sequence[str], 
 
 
 def _keyword(name: str, kind: str) -> inspect.Parameter:
-    """Return a keyword parameter, whose default is "" for a string, (None, None) for a tuple, and otherwise None."""
     default = "" if kind == "str" else (None, None) if kind.startswith("tuple") else None
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
@@ -293,7 +281,6 @@ def names_of(names: str | Iterable[str], argument: str = "names", about: str = "
 
 
 def usual_signal(part: Any) -> str:
-    """Return the result of a block, the common variable of a junction, or the flow of another element."""
     return {"block": "y", "0": "effort", "X0": "effort"}.get(getattr(part, "kind", ""), "flow")
 
 
@@ -310,7 +297,6 @@ def is_name(name: str) -> bool:
 
 
 def need_name(kind: str, name: object) -> None:
-    """Raise `ModelError` E150 for a name that is not a string, E102 for a name with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
         raise refusal("E150", title, "its name first, as a string, and then its parameters", about=str(name))
@@ -323,7 +309,6 @@ _ICON = re.compile(r"(?:[ML] *{0} +{0} *|Q *{0}(?: +{0}){{3}} *|Z *)*".format(r"
 
 
 def icon_of(name: str, icon: str) -> str:
-    """Return an icon unchanged; raise E183 unless it is SVG path data with M, L, Q and Z in the unit box."""
     points = [float(number) for number in re.findall(r"-?\d*\.?\d+", icon)] if isinstance(icon, str) else []
     if isinstance(icon, str) and _ICON.fullmatch(icon.strip()) and all(0.0 <= number <= 1.0 for number in points):
         return icon
@@ -333,6 +318,5 @@ def icon_of(name: str, icon: str) -> str:
 
 
 def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:
-    """Return the error for an argument of the wrong type; `about` is the name of its part."""
     title = f"`{argument}`" + (f' of "{about}"' if about else "") + f" cannot be {value!r}"
     return refusal("E150", title, cure, about=about or argument, why=f"it is {expected}")

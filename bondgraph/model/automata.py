@@ -87,4 +87,3 @@ class Start:
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     place: Place | None = None
-    """Source line that added the function to its graph."""

@@ -115,8 +115,6 @@ class PortRef(NamedTuple):
 
 
 class OnePort(TypedDict, total=False):
-    """Common arguments of elements with one kind of port."""
-
     dimension: int | None
     """Number of components of effort and flow; None if the number follows from the start value, the parameters or the
     bond."""
@@ -136,7 +134,6 @@ def one_port(
     port: str = "1",
     **arguments: Unpack[OnePort],
 ) -> Element:
-    """Return an element with one kind of port, in the domain and frame of that port; `parameters` are values or `Parameter`s."""
     dimension, frame, symbols = arguments.get("dimension"), arguments.get("frame"), arguments.get("symbols")
     domain = domain_of(arguments.get("domain"), name)
     is_open = dimension is None and domain is None and frame is None
@@ -158,7 +155,6 @@ def _refuse_unknown_symbols(kind: str, name: str, symbols: Mapping[str, str], na
 
 @functools.cache
 def _open_port(name: str) -> tuple[Port]:
-    """Return a port whose bond determines dimension, domain and frame; cached, since a large model has many."""
     return (Port(name),)
 
 

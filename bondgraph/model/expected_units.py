@@ -35,11 +35,9 @@ from bondgraph.quantities import real
 from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
 
 _USUAL: Mapping[str, str] = {"N s^2/m": "kg", "N m s^2/rad": "kg m^2", "C/V": "F", "Wb/A": "H", "V/A": "Ohm", "A/V": "S"}
-"""Units that have a shorter name."""
 
 
 def conversions(model: Model) -> dict[str, Conversion]:
-    """Return the conversions from declared to expected units, by parameter name, where the two differ."""
     return {f"{path}.{key}": each for path, key, _, each in unit_conversions(model) if isinstance(each, Conversion)}
 
 
@@ -64,7 +62,6 @@ def conversion_of(model: Model, path: str, name: str, parameter: Parameter, valu
 
 
 def converted_parameters(model: Model, path: str) -> Mapping[str, Parameter]:
-    """Return the parameters of an element with their values in the expected units, as its formulas read them."""
     parameters = model.elements[path].parameters
     if not any(parameter.unit for parameter in parameters.values()):
         return parameters
@@ -86,7 +83,6 @@ def expected_unit(model: Model, path: str, local: str, parameter: Parameter, val
 
 
 def implied_unit(model: Model, path: str, local: str, value: Any) -> str:
-    """Return the unit that an element's law and domain imply for a parameter, "" if they imply none."""
     element, bonds = model.elements[path], model.bonds_at(path)
     law = element.law
     if isinstance(law, SignalBlock):

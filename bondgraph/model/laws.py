@@ -43,8 +43,6 @@ class Parameter:
 @short_repr
 @dataclass(frozen=True)
 class ByMode:
-    """Parameter with a value for each state of an automaton."""
-
     automaton: str
     values: Mapping[str, Any]
 
@@ -104,7 +102,6 @@ class Law:
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest | None:
-        """Return the causality that the law requests at a port, by index; None without preference."""
         return None
 
 
@@ -131,8 +128,6 @@ class Storing(Law):
 @short_repr
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):
-    """Law that an automaton may switch."""
-
     automaton: str | None = None
     """Name of the automaton in its graph; in a flat model, its path."""
     active: tuple[str, ...] = ()
@@ -383,7 +378,6 @@ class SignalBlock(Law):
     rates: dict[str, str] = field(default_factory=dict)
     """Local names of time derivatives by state; a state without a derivative is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
-    """LaTeX of values by local name."""
     units: dict[str, str] = field(default_factory=dict)
     updates: dict[str, str] = field(default_factory=dict)
     """Local names of values after a tick by state; all are evaluated before any is set. The states of a block with a `library`
@@ -481,7 +475,6 @@ class InertialField(Storing):
     own_rate: Op
     """Operation (q, v, parameters, signals) -> p' without an external effort, for derivative causality."""
     mechanics: Mechanics | None = None
-    """Formulas that these operations were derived from."""
     gives: Variable = "flow"
 
     def states(self) -> Mapping[str, StateSpec]:

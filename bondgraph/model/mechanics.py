@@ -58,7 +58,6 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
 
 
 def tape_and_symbols(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
-    """Return the tape of the scalars in x and `others`, or None; and True if any scalar is symbolic."""
     scalars = _flat(x, others)
     tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
     return tape, tape is None and any(_is_symbolic(s) for s in scalars)
@@ -132,7 +131,6 @@ class Mechanics:
         return self.bias is not None or self.solution is not None
 
     def mass(self, q: Any, *others: Any) -> np.ndarray:
-        """Return M(q), (n, n)."""
         if self.inertia is not None:
             return _matrix(self.inertia(self._user_form(q), *others), len(q))
         zero = np.zeros(len(q))
@@ -145,18 +143,15 @@ class Mechanics:
         return partials(lambda at: [self.kinetic_energy(q, at, *others)], v, (q, *others))[0]
 
     def kinetic_energy(self, q: Any, v: Any, *others: Any) -> Any:
-        """Return T(q, v), J."""
         if self.kinetic is not None:
             return self.kinetic(self._user_form(q), self._user_form(v), *others)
         return (v @ (self.mass(q, *others) @ v)) / 2
 
     def energy(self, q: Any, v: Any, *others: Any) -> Any:
-        """Return T + V, J."""
         stored = self.kinetic_energy(q, v, *others)
         return stored if self.potential is None else stored + self._potential(q, *others)
 
     def velocity(self, q: Any, p: Any, *others: Any) -> Any:
-        """Return v = M^-1 p, (n,)."""
         return solve_spd(self.mass(q, *others), p)
 
     def conservative_force(self, q: Any, *others: Any) -> Any:
@@ -243,7 +238,6 @@ def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
 
 
 def _matrix(inertia: Any, n: int) -> np.ndarray:
-    """Return a mass matrix (n, n) from a number, a diagonal (n,) or a matrix."""
     shape = np.shape(inertia)
     if shape == (n, n):
         return np.asarray(inertia)

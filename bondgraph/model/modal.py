@@ -46,7 +46,6 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
 
 
 def parameter_values(name: str, parameter: Parameter) -> dict[str, Any]:
-    """Return a parameter's value by name, or its values by "name in state"."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}
@@ -54,8 +53,6 @@ def parameter_values(name: str, parameter: Parameter) -> dict[str, Any]:
 
 
 def value_by_mode(indices: tuple[int, ...]) -> Op:
-    """Return the operation (mode, values ...) -> the value for the mode; `indices` are the modes of the values."""
-
     def chosen(mode: Any, *values: Any) -> Any:
         result = values[-1]
         for index, value in zip(indices[:-1], values[:-1], strict=True):

@@ -96,8 +96,6 @@ class ContactPoint:
 
 @dataclass(frozen=True)
 class Collider:
-    """Body that may collide: signals of its pose and motion."""
-
     path: str
     pose: str
     """Signal (7,): quaternion and position of the body in the world."""
@@ -131,7 +129,6 @@ class CollisionSet:
     """Largest torque against spin about the normal per unit of normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Return the shapes for a contact search; `number` holds the index of each body in the search."""
         fixed = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]
@@ -240,11 +237,7 @@ class Model(Frozen):
         if len(bonds) < 2 or isinstance(element.law, Junction):
             return bonds
         names = [port.name for port in element.ports]
-
-        def port_index(bond: Bond) -> int:
-            return min(names.index(end.port) for end in bond.ends if end.element == path)
-
-        return tuple(sorted(bonds, key=port_index))
+        return tuple(sorted(bonds, key=lambda bond: min(names.index(end.port) for end in bond.ends if end.element == path)))
 
     @cached_property
     def domain_symbols(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.output.tex import array_latex
+from screws.numeric_arguments import shortened
 from screws.scalars import array, equal, where
 
 
@@ -101,13 +102,10 @@ class ForeignLibrary:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States of the library's block: outputs, sampled inputs, and the number of steps taken."""
         return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 
 def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
-    """Return a callable as an operation, by default with its own name (f for a lambda) and the LaTeX form `name(arguments)`; an
-    `Op` is returned unchanged."""
     need_function("a formula", formula)
     function_name = getattr(formula, "__name__", "f")
     return (
@@ -116,25 +114,16 @@ def as_op(formula: Op | Callable[..., Any], name: str = "") -> Op:
 
 
 def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), about: str = "formula", *cures: str) -> None:
-    """Raise `ModelError` E150 for a law, a guard or any other formula that is not a function.
-
-    Parameters
-    ----------
-    what : description of the formula.
-    arguments : its arguments.
-    cures : advice in addition to writing a function.
-    """
     if callable(value):
         return
     sample = f"lambda {', '.join(arguments)}: ..." if arguments else "lambda: ..."
-    shown = repr(value) if len(repr(value)) < 60 else f"{repr(value)[:57]}..."
     written = _as_lambda(value) if isinstance(value, str) else ""
     why = f"it is a function, {sample}, that is called with symbols to record its operations"
-    raise refusal("E150", f"{what} cannot be {shown}", *((written,) if written else (sample, *cures)), about=about, why=why)
+    title, cures = f"{what} cannot be {shortened(value)}", (written,) if written else (sample, *cures)
+    raise refusal("E150", title, *cures, about=about, why=why)
 
 
 def _as_lambda(text: str) -> str:
-    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" for any other string."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
@@ -145,19 +134,16 @@ def _as_lambda(text: str) -> str:
 
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
-    """Return the `source` of a result derived from formulas: their sources, each once."""
     sources = (entry for formula in formulas if isinstance(formula, Op) for entry in entries(formula.source))
     return "; ".join(dict.fromkeys(sources))
 
 
 def notes_of(*formulas: Op | Callable[..., Any] | None) -> str:
-    """Return the `note` of a result derived from formulas: the lines of their notes, each once."""
     lines = (line for formula in formulas if isinstance(formula, Op) for line in formula.note.split("\n") if line)
     return "\n".join(dict.fromkeys(lines))
 
 
 def entries(source: str) -> list[str]:
-    """Return the entries of all lines of a `source`, in their order."""
     return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
@@ -166,8 +152,6 @@ IDENTITY = Op("identity", lambda x: x, "#1")
 
 @cache
 def combine(signs: tuple[int, ...]) -> Op:
-    """Return the operation that adds arrays with these signs (the balance of a junction)."""
-
     def total(*terms: Any) -> Any:
         return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
 
@@ -226,7 +210,6 @@ HEAT_FLOW = Op("heat", _heat, "#1")
 
 
 def share_of(part: float) -> Op:
-    """Return the operation that multiplies the power of a pseudo-bond by this fraction."""
     if part == 0.0:
         return zeros(())
     return HEAT_FLOW if part == 1.0 else Op(f"{part:g} of the heat", lambda flow: part * _heat(flow), f"{part:g}\\,#1")
@@ -251,8 +234,6 @@ def mode_is_active(mode: Any, active: tuple[int, ...]) -> Any:
 
 @cache
 def gate(active: tuple[int, ...]) -> Gate:
-    """Return the operation (mode, value) -> value in the active modes, else zero (a switched junction)."""
-
     def gated(mode: Any, value: Any) -> Any:
         return choose(active)(mode, value, np.zeros(np.shape(value)) if np.ndim(value) else 0.0)
 
@@ -261,8 +242,6 @@ def gate(active: tuple[int, ...]) -> Gate:
 
 @cache
 def choose(active: tuple[int, ...]) -> Choice:
-    """Return the operation (mode, held, released) -> held in the active modes, else released."""
-
     def chosen(mode: Any, held: Any, released: Any) -> Any:
         condition = mode_is_active(mode, active)
         if np.ndim(held) == 0:
@@ -272,13 +251,9 @@ def choose(active: tuple[int, ...]) -> Choice:
     return Choice("choose", chosen, r"\begin{cases} #2 & \left[#1\right] \\ #3 & \text{else} \end{cases}", active=active)
 
 
-def _same_shape(value: Any) -> Any:
-    """Return zeros of the shape; the evaluator of the statements replaces them by the derivative along the motion."""
-    return 0.0 * value
-
-
-TIME_DERIVATIVE = Op("time derivative", _same_shape, r"\tfrac{d}{dt}\left(#1\right)")
-"""Time derivative of a value along the motion: by the chain rule, from its derivatives with respect to the states and to time."""
+TIME_DERIVATIVE = Op("time derivative", lambda value: 0.0 * value, r"\tfrac{d}{dt}\left(#1\right)")
+"""Time derivative of a value along the motion: by the chain rule, from its derivatives with respect to the states and to time.
+The zeros have its shape; the evaluator of the statements replaces them."""
 
 STABILISED = Op(
     "stabilised",

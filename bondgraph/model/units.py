@@ -18,7 +18,6 @@ import numpy as np
 from bondgraph.units import entry_units
 
 Powers = Mapping[str, Fraction]
-"""Symbols of a unit with their powers."""
 
 _POWER = re.compile(r"(?:\^|\*\*)\(?([-+]?\d+(?:/\d+)?)\)?")
 _SYMBOL = re.compile(r"[^\d\s^*/(),.·⋅+-]+|1")
@@ -60,12 +59,10 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
 
 
 def joined(units: Sequence[str]) -> str:
-    """Join the units of components in one string; equal units become one."""
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
 def _common(over: list[str], under: list[str], entries: np.ndarray) -> str:
-    """Return the common unit of all nonzero entries, if there is one."""
     count, width = entries.shape if entries.ndim == 2 else (1, entries.size)
     left, right = entry_units(", ".join(over), (count,)), entry_units(", ".join(under), (width,))
     if left is None or right is None:

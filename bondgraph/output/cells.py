@@ -56,7 +56,6 @@ def items(entries: Sequence[str], limit: int | None = MAX_ROWS) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None = MAX_ROWS) -> str:
-    """Return a table: numbers right-aligned with five digits, text left-aligned."""
     rows = list(rows)
     shown = rows if limit is None or len(rows) <= limit + 1 else rows[:limit]
     sides = ["left" if isinstance(entry, str) else "right" for entry in (rows[0] if rows else head)]

@@ -59,7 +59,6 @@ def _installed(package: str) -> bool:
 
 
 def require_package(purpose: str, *packages: str) -> None:
-    """Raise `ExtraError` (E416) if a package is not installed; `purpose` names the result that needs it."""
     message = missing_package(*packages)
     if message:
         missing, _, cure = message.partition(": ")

@@ -39,7 +39,6 @@ def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file as UTF-8, atomically; raise E414 if it cannot be written."""
     with atomic_file(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
@@ -107,18 +106,15 @@ def write_error(path: Path, why: str) -> FileError:
 
 
 def system_reason(error: OSError) -> str:
-    """Return the system's reason for refusing, in one line."""
     return error.strerror or (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
-    """Return a path for a message: without control characters, and shortened in the middle if very long."""
     text = "".join(c if c.isprintable() else "?" for c in os.fspath(path))
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-40:]}"
 
 
 def check_name(path: Path) -> None:
-    """Raise OSError if no file can have this name."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError as error:
@@ -219,8 +215,6 @@ def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files:
 
 
 def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: Iterable[str] = ()) -> list[Path]:
-    """Write text files by name, all or none, as `write_all` does; return their paths."""
-
     def write(folder: Path) -> None:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
@@ -253,7 +247,6 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _place_for(target: Path) -> Iterator[tuple[Path, Path]]:
-    """Follow links; yield the target and a new folder next to it. The folders above the target are created."""
     check_name(target)
     with created_folders(target.parent):
         real = Path(os.path.realpath(target))
@@ -281,7 +274,6 @@ def _staging_folder(out: Path, files: Iterable[str], keep: bool) -> Iterator[Pat
 
 
 def _swap_files(out: Path, new: Path, old: Path, names: Sequence[str], replaced: Sequence[str]) -> None:
-    """Move the `replaced` files from `out` to `old`, and the `names` from `new` to `out`; undo all moves if one fails."""
     moves = [(out / name, old / name) for name in replaced if os.path.lexists(out / name)]
     moves += [(new / name, out / name) for name in names]
     done: list[tuple[Path, Path]] = []

@@ -22,7 +22,7 @@ class LazyTable(Mapping[str, T]):
 
     def __init__(self, make: Callable[[], Mapping[str, T]], eager: Mapping[str, T] | None = None):
         self._make = make
-        self._at_once = eager or {}
+        self._at_once = {} if eager is None else eager
 
     @cached_property
     def _table(self) -> Mapping[str, T]:

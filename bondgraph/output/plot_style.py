@@ -87,7 +87,6 @@ def styled() -> Iterator[None]:
 
 
 def widen_flat_range(axes: Any) -> None:
-    """Widen the range of flat curves (`FLAT`) to a tenth of their value, so that rounding errors are not magnified."""
     low, high = axes.dataLim.intervaly
     size = max(abs(low), abs(high))
     if 0.0 < size < float("inf") and high - low < FLAT * size:
@@ -135,9 +134,9 @@ def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str
 
 
 def axis_label(name: str, unit: str, separator: str = "\n") -> str:
-    """Return the label of an axis.
+    """Return the label of an axis, without the unit of a pure number.
 
-    >>> axis_label("mass.flow", "m/s", " ")
-    'mass.flow (m/s)'
+    >>> axis_label("mass.flow", "m/s", " "), axis_label("gear.slip", "1")
+    ('mass.flow (m/s)', 'gear.slip')
     """
-    return name + (f"{separator}({unit})" if unit else "")
+    return name + (f"{separator}({unit})" if unit not in ("", "1") else "")

@@ -58,7 +58,6 @@ class Progress:
                 sys.stderr.flush()
 
     def show(self, done: float, note: str = "") -> None:
-        """Report the amount done; `note` follows the bar."""
         self.done, self.note, self._updated = done, note, time.perf_counter()
 
     def line(self, now: float) -> str:

@@ -49,7 +49,6 @@ def _class_name(thing: Any) -> str:
 
 
 def joined_fields(parts: Iterable[str], used: int = 0) -> str:
-    """Join strings, separated by commas, up to `MAX_LENGTH` characters."""
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2

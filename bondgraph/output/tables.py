@@ -37,7 +37,6 @@ class Quantities(Mapping[str, Quantity]):
         self._kind, self._quantities = kind, quantities
 
     def __getitem__(self, name: str) -> Quantity:
-        """Return the quantity with this name; an unknown name raises a KeyError that lists similar names."""
         if name in self._quantities:
             return self._quantities[name]
         raise unknown_name(self._kind, name, self._quantities)

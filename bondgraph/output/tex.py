@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
-"""Greek letters that LaTeX knows, by name."""
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -309,7 +309,6 @@ def run_once(
     kept: KeepOptions,
     settings: RunSettings,
 ) -> Result:
-    """Run a model, as `Compiled.simulate` does, with a prepared run that is cached while the settings stay the same."""
     return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
 
 
@@ -323,6 +322,5 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: R
 def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
-    """Return the model as functions of arrays from a start at the time t, s; see `Compiled.ode`."""
     x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)

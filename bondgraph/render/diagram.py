@@ -89,7 +89,6 @@ SIGNS = {
 
 
 def legend_lines(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
-    """Return the SVG text of a legend and its height; `kinds` are the `SIGNS` that occur."""
     if unknown := kinds - SIGNS.keys():
         raise ValueError(f"symbols without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
@@ -110,8 +109,6 @@ MARGIN = 24.0
 @explain_methods
 @dataclass(frozen=True)
 class Diagram:
-    """Drawn bond graph, which notebooks display."""
-
     svg: str
     positions: Mapping[str, tuple[float, float]]
     """Centre (x, y) of each element in px, with y downwards: change some centres and pass the mapping to `diagram` again."""
@@ -239,7 +236,6 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return the labels of effort and flow by bond. Raises E589 for invalid choices and unknown bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():

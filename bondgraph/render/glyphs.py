@@ -35,17 +35,14 @@ def flow_side(along: np.ndarray) -> np.ndarray:
 
 
 def xml_text(text: str) -> str:
-    """Replace the characters that XML does not allow by U+FFFD."""
     return re.sub("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)
 
 
 def attributes(name: str, attribute: str = "data-name") -> str:
-    """Return a user's name as an attribute of an SVG group, such as `data-bond`."""
     return f'{attribute}="{escape(xml_text(name), quote=True)}"'
 
 
 def text(x: float, y: float, content: str, size: float, fill: str, anchor: str = "middle", extra: str = "") -> str:
-    """Return the SVG of one line of text, vertically centred at y."""
     return (
         f'<text x="{x:.1f}" y="{y + 0.35 * size:.1f}" font-size="{size:g}" fill="{fill}" text-anchor="{anchor}"'
         f"{' ' + extra if extra else ''}>{escape(xml_text(content), quote=False)}</text>"
@@ -72,7 +69,6 @@ def flow_hand(route: Route) -> float:
 
 
 def bond_lines(route: Route, dimension: int, palette: Palette) -> str:
-    """Return a half arrow: the line, doubled for a vector bond, and the barb on the flow side."""
     along, hand = route.direction(1.0), flow_hand(route)
     side = hand * np.array([-along[1], along[0]])
     apart = DOUBLE * hand if dimension > 1 else 0.0
@@ -109,7 +105,6 @@ def rounded_rectangle(left: float, top: float, right: float, bottom: float, radi
 def node_text(
     node: SketchNode, x: float, y: float, caption: tuple[float, float] | None, derivative: bool, palette: Palette
 ) -> str:
-    """Return the SVG of a node centred at (x, y); `caption` is the centre of a junction's name."""
     bold = 'font-weight="700"'
     parts = []
     if node.shape in ("junction", "switch"):

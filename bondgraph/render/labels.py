@@ -33,12 +33,10 @@ LETTERS: Mapping[str, tuple[str, str]] = {
     CHEMICAL.name: ("\N{GREEK SMALL LETTER MU}", "\N{LATIN SMALL LETTER N WITH DOT ABOVE}"),
     SCREW.name: ("W", "T"),
 }
-"""Usual letters of effort and flow by domain; e and f otherwise."""
 _DIGITS = str.maketrans("0123456789", "".join(chr(0x2080 + digit) for digit in range(10)))
 
 
 Texts = tuple[str, str]
-"""Texts beside a bond for its effort and flow; "" for none."""
 
 
 def letters_of(bond: Bond, number: int) -> Texts:
@@ -63,8 +61,6 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each bond by the index of its edge, with little overlap. The labels are its dimension, if above 1,
-    its `texts` (found by its name) on the effort and flow sides, and the names of ports at its ends."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     occupied = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
@@ -103,7 +99,6 @@ def _are_near(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, occupied: np.ndarray) -> float:
-    """Return the cost of a label's overlaps with points of all lines, its own bond included, and with nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
@@ -160,8 +155,7 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return the centre (x, y) of each junction's name, by the index of its node. Names are near their nodes, below if possible,
-    and clear of lines, nodes, titles of boxes and `occupied` rectangles; `frames` are the rectangles of the boxes."""
+    """Return the centre (x, y) of each junction's name, by the index of its node."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])
@@ -235,7 +229,6 @@ def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> np.ndarray:
-    """Return the number of points (k, 2) in each rectangle (n, 4) widened by a margin, (n,)."""
     low, high = rectangles[:, :2] - margin, rectangles[:, 2:] + margin
     x, y = points[np.all((points > low.min(axis=0)) & (points < high.max(axis=0)), axis=1)].T
     inside = (x > low[:, :1]) & (x < high[:, :1]) & (y > low[:, 1:]) & (y < high[:, 1:])
@@ -247,7 +240,6 @@ def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
 
 
 def title_rectangle(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectangle:
-    """Return the rectangle of a box's title: at the top left, or at the top right or middle if a line passes there."""
     left, top, right, _ = frame
     width = text_width(title, LABEL_SIZE) + 12.0
     points = _along(lines)

@@ -25,7 +25,6 @@ FONT_SCALES = {"normal": 0.90, "bold": 0.84}
 
 
 def paint(svg: str, path: Path, title: str) -> None:
-    """Write the picture of `svg` to a path that ends in .pdf or .png; raise E416 if Matplotlib is not installed."""
     require_package("a PDF or PNG of a diagram", "matplotlib")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -127,7 +126,6 @@ def _at(point: Point) -> str:
 
 
 _STEPS = {"M": "{}", "L": "-- {}", "C": ".. controls {} and {} .. {}", "Z": "-- cycle"}
-"""TikZ format of each step of an outline, with its points."""
 
 
 def _outline(outline: Outline) -> str:

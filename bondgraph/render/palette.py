@@ -11,8 +11,6 @@ from bondgraph.errors import ModelError, Problem
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours of a diagram, as #rrggbb."""
-
     ink: str = "#1f2d3d"
     """Bonds, names, junctions."""
     stroke: str = "#c8374b"
@@ -43,7 +41,6 @@ class Palette:
         )
 
     def of_box(self, depth: int) -> str:
-        """Return the colour inside a nested graph at this depth; the outermost has depth 0."""
         return (self.box, self.box_inside, self.box_deep)[min(depth, 2)]
 
 
@@ -57,7 +54,6 @@ PALETTES: Mapping[str, Palette] = {"colour": COLOURED, "black": BLACK}
 
 
 def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
-    """Return the palette of a name, or the palette "colour" with some colours replaced; raise E585 for invalid colours."""
     if isinstance(colours, str):
         if colours in PALETTES:
             return PALETTES[colours]

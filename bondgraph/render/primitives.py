@@ -23,7 +23,6 @@ class Outline:
 
     steps: tuple[tuple[str, tuple[Point, ...]], ...]
     style: Mapping[str, str]
-    """Attributes of SVG."""
 
     def cubics(self) -> Iterator[tuple[str, tuple[Point, ...]]]:
         """Yield the steps, with every parabola as a cubic C (two control points and end)."""
@@ -41,8 +40,6 @@ class Outline:
 
 @dataclass(frozen=True)
 class Lettering:
-    """Line of text at a point, placed by its anchor."""
-
     words: str
     at: Point
     style: Mapping[str, str]
@@ -53,7 +50,6 @@ class Lettering:
 
 
 def primitives(root: ElementTree.Element) -> Iterator[Outline | Lettering]:
-    """Yield all visible primitives of a picture, including the background."""
     size = (float(root.attrib["width"]), float(root.attrib["height"]))
     yield from _group(root, {}, (0.0, 0.0), size)
 

@@ -14,12 +14,10 @@ from numpy.random import RandomState
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
-    """Return Euclidean lengths (...) of plane vectors (..., 2)."""
     return np.sqrt(vectors[..., 0] * vectors[..., 0] + vectors[..., 1] * vectors[..., 1])
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return dot products (...) of plane vectors (..., 2)."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
 
 
@@ -61,7 +59,6 @@ class Noise:
         return self._ahead
 
     def skip(self, count: int) -> None:
-        """Consume this many of the numbers `ahead`."""
         self._ahead = self._ahead[count:]
 
     def _uniform(self, count: int) -> np.ndarray:
@@ -70,7 +67,6 @@ class Noise:
         return numbers
 
     def order(self, count: int) -> list[int]:
-        """Return the numbers 0 to count - 1, shuffled."""
         shuffled: list[int] = np.argsort(self._uniform(count), kind="stable").tolist()
         return shuffled
 

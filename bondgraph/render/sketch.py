@@ -87,8 +87,6 @@ MAX_VALUES = 4
 
 
 def values_of(model: Model, path: str) -> tuple[str, ...]:
-    """Return the name, value and unit of each parameter of an element, with only the shape for arrays other than short
-    vectors."""
     lines = []
     for name, parameter in model.elements[path].parameters.items():
         unit = parameter.unit or implied_unit(model, path, name, parameter.value)
@@ -136,7 +134,6 @@ class SketchNode:
     stacked: bool = False
     """True if the name is long and therefore drawn below the kind of the element."""
     values: tuple[str, ...] = ()
-    """Values of the element's parameters, at the bottom, one per line."""
     icon: str = ""
     """SVG path data in a unit box, at the top."""
 
@@ -177,7 +174,6 @@ class Sketch:
     """Folded graph that is drawn for each hidden element or automaton."""
 
     def chain(self, node: int) -> tuple[str, ...]:
-        """Return the paths of the boxes around a node, outermost first."""
         return tuple(enclosing(self.nodes[node].group))
 
 
@@ -255,7 +251,6 @@ def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[st
 def _fold(
     nodes: list[SketchNode], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
 ) -> tuple[list[SketchNode], list[Edge]]:
-    """Replace each folded graph by a node at the index of its first element, and drop edges inside it."""
     drawn: list[SketchNode] = []
     new: dict[str, int] = {}
     for node in nodes:

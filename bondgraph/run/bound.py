@@ -95,16 +95,16 @@ class Bound:
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return x after transition `index`; m are the modes before the transition."""
-        kernel = _at(self.program.resets, index)
+        kernel = kernel_at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
     def has_reset(self, index: int) -> bool:
-        return _at(self.program.resets, index) is not None
+        return kernel_at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the change of all guards by the impulse of transition `index`, and x after the transition without the impulse; m
         as for `reset`. Return None if no other transition could react."""
-        kernel, count = _at(self.program.pushes, index), len(self.program.transitions)
+        kernel, count = kernel_at(self.program.pushes, index), len(self.program.transitions)
         if kernel is None:
             return None
         out = self._values(kernel, t, x, m)
@@ -112,7 +112,7 @@ class Bound:
 
     def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the energy that sources supply in the impulse of transition `index`, J, one per power; m as for `reset`."""
-        kernel = _at(self.program.supplies, index)
+        kernel = kernel_at(self.program.supplies, index)
         return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ class Bound:
         return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 
-def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
+def kernel_at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
     return kernels[index] if index < len(kernels) else None
 
 

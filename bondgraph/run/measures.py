@@ -18,7 +18,6 @@ from bondgraph.model.units import per_second
 from bondgraph.run.program import Program, RunTransition
 from bondgraph.run.results.result import extreme
 from bondgraph.run.results.values_at import Sampled
-from bondgraph.run_arguments import KeptQuantity
 
 __all__ = ["events", "first_time", "integral", "last", "lowest", "mean", "peak", "series"]
 
@@ -59,12 +58,13 @@ class Measure:
         """Return the scalar or array for a finished run."""
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
-    def of_program(self, name: str, program: Program) -> KeptQuantity:
-        """Return the name, the unit and the shape, without the axis of samples, of the kept values in runs of a program."""
-        if self.kind.of_event:
-            return KeptQuantity(name, self.kind.unit(""), ())
-        slot = program.layout[self.of]
-        return KeptQuantity(name, self.kind.unit(slot.unit), slot.shape)
+    def shape(self, program: Program) -> tuple[int, ...]:
+        """Return the shape, without the axis of samples, of the kept values in runs of a program."""
+        return () if self.kind.of_event else program.layout[self.of].shape
+
+    def unit(self, program: Program) -> str:
+        """Return the unit of the kept values in runs of a program."""
+        return self.kind.unit("" if self.kind.of_event else program.layout.unit(self.of))
 
 
 def series(name: str) -> Measure:

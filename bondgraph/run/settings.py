@@ -18,10 +18,12 @@ from bondgraph.run.program import Program
 from screws.errors import plural
 from screws.names import similar_names
 from screws.names.renamed import SETTING_VALUES, is_now, renamed_settings
+from screws.numeric_arguments import shortened
 
 _REPLACEMENTS = dict.fromkeys(
     methods.REMOVED_SETTINGS, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver"
 )
+
 _REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")
 _REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "integrator": "method="}
 _REPLACEMENTS |= {
@@ -92,7 +94,7 @@ def _refuse(code: str, title: str, *details: str, cures: Sequence[str] = ()) -> 
 def numbers(argument: object, code: str, what: str) -> np.ndarray:
     array = real(argument)
     if array is None:
-        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=(_LISTS.get(what, "finite numbers"),))
+        raise _refuse(code, f"{what} must be numbers, not {shortened(argument)}", cures=(_LISTS.get(what, "finite numbers"),))
     return np.array(array)
 
 
@@ -102,13 +104,8 @@ def number(argument: object, code: str, what: str) -> float:
         cure = f"{what}={_EXAMPLES.get(what, '1.0')}, for example"
         if array is not None and array.ndim == 1 and array.size and what == "t_end":
             cure = f"t_end={array[-1]:g}; samples= takes times"
-        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}", cures=(cure,))
+        raise _refuse(code, f"{what} must be one number, not {shortened(argument)}", cures=(cure,))
     return float(array)
-
-
-def _shown(argument: object) -> str:
-    text = repr(argument)
-    return text if len(text) < 60 else text[:57] + "..."
 
 
 def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mapping[str, str] = {}) -> None:
@@ -283,7 +280,7 @@ def positive(what: str, argument: object) -> float:
 
 def flag(what: str, argument: object) -> bool:
     if not isinstance(argument, (bool, int, np.bool_)) or argument not in (True, False):
-        raise _refuse("E306", f"{what} = {_shown(argument)} is neither True nor False", cures=(f"{what}=True",))
+        raise _refuse("E306", f"{what} = {shortened(argument)} is neither True nor False", cures=(f"{what}=True",))
     return bool(argument)
 
 

@@ -21,21 +21,16 @@ from bondgraph.units import Conversion, conversion
 
 
 class Format(TypedDict, total=False):
-    """Format of the result of a block: unit and symbol."""
-
     unit: str
     symbol: str
     """LaTeX of the result."""
 
 
 class Scaled(Format, total=False):
-    """Format of the result of a block with states, with their nominal size as a hint."""
-
     nominal: Any
 
 
 def need_inputs(kind: str, name: str, inputs: Sequence[str] | Mapping[str, Any]) -> None:
-    """Raise `ModelError` E140 unless there is a list of inputs."""
     if isinstance(inputs, str) or not inputs:
         title, why = f'{kind} "{name}" needs a list of inputs', f"given: {inputs!r}" if inputs else "given: none"
         raise refusal("E140", title, "a list of one or more paths of signals", about=name, why=why)
@@ -56,8 +51,6 @@ def shape_message(numbers: np.ndarray | None) -> str:
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid). A value that is not a number is
-    returned unchanged, since the checks report it."""
     if dimension is not None and not (isinstance(dimension, int) and dimension > 0):
         raise refused("dimension", dimension, "a whole number from 1", "dimension=3")
     start = numbers_of(initial)
@@ -67,7 +60,6 @@ def start_values(initial: Any, dimension: int | None) -> Any:
 
 
 def need_positive(kind: str, name: str, **values: Any) -> None:
-    """Raise `ModelError` E142 for a value that is not positive."""
     for key, value in values.items():
         number = numbers_of(value)
         if value is None or (number is not None and not np.all(number > 0.0)):
@@ -76,7 +68,6 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
 
 
 def need_order(kind: str, name: str, **values: Any) -> None:
-    """Raise `ModelError` E148 if the first of two values is above the second."""
     (low, low_value), (high, high_value) = values.items()
     lower, upper = numbers_of(low_value), numbers_of(high_value)
     if lower is not None and upper is not None and np.any(lower > upper):
@@ -85,7 +76,6 @@ def need_order(kind: str, name: str, **values: Any) -> None:
 
 
 def coefficients(name: str, which: str, value: Any) -> np.ndarray:
-    """Return coefficients without leading zeros; raise E145 for anything but a list of finite numbers, and for a den of zeros."""
     numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is not a list of coefficients'
@@ -102,12 +92,10 @@ def in_seconds(**times: Any) -> dict[str, Parameter]:
 
 
 def of_result(unit: str, **values: Any) -> dict[str, Parameter]:
-    """Return parameters in the unit of the block's result."""
     return parameters_of(values, dict.fromkeys(values, unit))
 
 
 def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Parameter]:
-    """Return a pair of limits as parameters `lowest` and `highest`; raise E148 unless they are a pair in this order."""
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
         title = f'{kind} "{name}" has the limits {limits!r}'
         raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="limits are a pair")
@@ -121,7 +109,6 @@ def same_unit(source: Any, value: Any) -> Any:
 
 
 def inputs_of(paths: Sequence[str]) -> dict[str, str]:
-    """Return the path of each input by its local name: u for one input, else u1, u2 ..."""
     return {"u" if len(paths) == 1 else f"u{k}": path for k, path in enumerate(paths, start=1)}
 
 
@@ -159,8 +146,6 @@ PID_LETTERS = {
 
 @dataclass
 class BlockBuilder:
-    """Arguments of `Block`, for blocks with optional parts."""
-
     name: str
     equations: list[tuple[str | Sequence[str], Op, Sequence[str]]] = field(default_factory=list)
     inputs: dict[str, str] = field(default_factory=dict)

@@ -255,7 +255,6 @@ def noise(
 
 
 def need_multiple(name: str, period: Any, longer: Any) -> None:
-    """Raise `ModelError` E331 unless a period is a whole multiple (1, 2, ...) of a shorter period, up to rounding."""
     short, long = numbers_of(period), numbers_of(longer)
     if short is None or long is None or short.shape or long.shape or not short > 0.0:
         return

@@ -68,13 +68,11 @@ def _stacked(first: int, count: int) -> str:
 
 @cache
 def product(count: int) -> Op:
-    """Return the operation (u1, u2 ...) -> u1 u2 ..."""
     return Op("product", lambda *factors: reduce(operator.mul, factors), r"\,".join(f"#{k + 1}" for k in range(count)))
 
 
 @cache
 def weighted(count: int) -> Op:
-    """Return the operation (k1, k2 ..., u1, u2 ...) -> k1 u1 + k2 u2 ..."""
     latex = " + ".join(rf"#{k + 1}\,#{k + 1 + count}" for k in range(count))
     return Op("weighted sum", lambda *a: sum(k * u for k, u in zip(a[:count], a[count:], strict=True)), latex)
 
@@ -89,8 +87,6 @@ def logic(relation: str, count: int) -> Op:
 
 @cache
 def lookup(points: tuple[float, ...]) -> Op:
-    """Return the operation (u, values) -> value at u of the piecewise linear function through the points; the end values
-    apply outside."""
     knots = array(points)
 
     def formula(u: Any, values: Any) -> Any:
@@ -252,7 +248,6 @@ jump."""
 
 
 def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
-    """Return the difference below which y counts as equal to u."""
     return _VALUE_ROUNDING * (absolute(u) + absolute(y)) + _TIME_ROUNDING * absolute(t) * (rising - falling)
 
 
@@ -303,7 +298,6 @@ SEEDING_STEPS = 8
 
 
 def _advanced(generator: Any) -> Any:
-    """Return both states of the generator after a step, whole numbers from 1 to the modulus minus 1."""
     products = [multiplier * state for multiplier, state in zip(MULTIPLIERS, generator, strict=True)]
     return array([product - modulus * floor(product / modulus) for product, modulus in zip(products, MODULI, strict=True)])
 

@@ -176,8 +176,6 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
 
 
 def _conversions(system: Any, kind: str) -> tuple[str, ...]:
-    """Return the calls that convert an object of SciPy or python-control to a transfer function ("tf") or a state space
-    ("ss")."""
     if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
         return (f"system.to_{kind}()",) if hasattr(system, f"to_{kind}") else (f"control.{kind}(system)",)
     if hasattr(system, "linearize") and not hasattr(system, "num"):

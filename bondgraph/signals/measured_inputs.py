@@ -161,8 +161,6 @@ def _split(header: str) -> tuple[str, str]:
 
 
 def _header_of(name: str, headers: Sequence[str], requested: str | None, argument: str, other: str | None) -> str:
-    """Return the header that equals `requested`, with or without its unit; if `requested` is None, return the header of the time
-    or, for values, the only header except `other`."""
     if requested is not None:
         near = [each for each in headers if each == requested] or [each for each in headers if _split(each)[0] == requested]
     elif argument == "over":
@@ -326,14 +324,12 @@ def _with_days(name: str, moments: Sequence[datetime.datetime | None], labels: S
 
 
 def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
-    """Return the time since the first date, s; None for a missing date, or if only one of the two has a time zone."""
     if moment is None or (moment.tzinfo is None) != (first.tzinfo is None):
         return None
     return (moment - first).total_seconds()
 
 
 def _number(cell: str, comma: bool) -> float | None:
-    """Return the number in a cell, NaN for a missing number, None for any other text; with a decimal `comma` also "1,5"."""
     text = cell.strip()
     if text.lower() in _MISSING:
         return np.nan
@@ -344,7 +340,6 @@ def _number(cell: str, comma: bool) -> float | None:
 
 
 def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str, cure: str) -> Any:
-    """Return numbers in the expected unit, or in SI if none is expected; raise E445 if no conversion exists."""
     convert = conversion(unit, expected)
     if isinstance(convert, Unreadable):
         title = f'the unit "{unit}" of "{header}" cannot be read'

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import shutil
 import zipfile
@@ -21,6 +22,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.output.files import AtomicWrite, atomic_file, atomic_folder, known_ending, system_reason, write_error
 from bondgraph.output.tables import labels_of
 from bondgraph.run_arguments import KeptQuantity, Sink
+from bondgraph.units import entry_units
 from screws.calls import signature_mismatch
 
 METADATA_KEY = "screwbond"
@@ -35,10 +37,11 @@ def metadata_json(metadata: Mapping[str, Any]) -> str:
 
 
 def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
-    """Return names and units of the columns of a table, "t" first; an array has a column for each component."""
     columns = [("t", "s")]
     for quantity in kept:
-        columns += [(name, quantity.unit if not quantity.shape else "") for name in labels_of(quantity.name, quantity.shape)]
+        units = entry_units(quantity.unit, quantity.shape)
+        of_entries = [""] * math.prod(quantity.shape) if units is None else units.flat
+        columns += zip(labels_of(quantity.name, quantity.shape), of_entries, strict=True)
     return columns
 
 
@@ -51,8 +54,6 @@ BUFFER_SIZE = 2**18
 
 
 class SampleBuffer:
-    """Buffer that calls `write` with times (k,) and values by name (k, *shape) in large chunks."""
-
     def __init__(self, write: Callable[[np.ndarray, dict[str, np.ndarray]], object]):
         self._write = write
         self._chunks: list[tuple[np.ndarray, Mapping[str, np.ndarray]]] = []
@@ -298,8 +299,6 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
 
 
 class Observer(Sink):
-    """Sink that calls a function with times (k,) and values by name (k, *shape)."""
-
     def __init__(self, function: Callable[[np.ndarray, Mapping[str, np.ndarray]], object]):
         self._function = function
 

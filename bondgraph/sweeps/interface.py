@@ -78,8 +78,6 @@ def processors() -> int:
 
 @contextlib.contextmanager
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
-    """Yield the user's executor and leave it open, or by default a thread pool that ends with the context; raise E367 for a
-    class or an object without `submit`."""
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
@@ -138,7 +136,6 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Convert errors other than this package's own to E367."""
     try:
         yield
     except ScrewbondError:
@@ -236,8 +233,6 @@ def sweep(
 def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
-    """Return a launcher for runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289 for
-    an executor, or for functions of a `Result`."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]
@@ -306,8 +301,6 @@ def _fill(
 
 
 def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]) -> np.ndarray:
-    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the remaining runs if the CPU may continue,
-    else raise `RunError`."""
     size, target = _GPU_LEAST, ChunkTarget(GPU_SECONDS, least=_GPU_LEAST, growth=_MAX_GROWTH)
     while len(runs):
         try:
@@ -375,11 +368,11 @@ def _pickles(executor: Executor | None) -> bool:
 
 
 def _header(model: SentModel, points: Points, settings_of_runs: SweepPlan, times: np.ndarray) -> dict[str, Any]:
-    """Return the header of a store, with the `plan` that must agree for a sweep to resume."""
-    columns = [
-        Column(each.name, "varied", each.role.part, each.role.unit, each.role.shape, bool(each.role.states))
-        for each in points.varied
-    ]
+    layout, columns = model.compiled.program.layout, []
+    for each in points.varied:
+        role = each.role
+        unit = "" if role.states else layout.unit(role.name)
+        columns.append(Column(each.name, "varied", role.part, unit, role.shape, bool(role.states)))
     columns += [Column(each.name, "kept", "", each.unit, each.shape, over_time=each.over_time) for each in settings_of_runs.kept]
     plan = {
         "model": model.fingerprint,

@@ -46,7 +46,6 @@ class _ReadColumns:
 
 
 def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: Any) -> np.ndarray:
-    """Return the axes (panels,), one per name; see `Runs.plot`."""
     drawn = names or [column.name for column in runs.columns.values() if column.what == "kept"]
     if not names and len(drawn) > MAX_PANELS:
         title = f"choose the columns to plot: {len(drawn)} are kept"
@@ -136,7 +135,6 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 
 
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
-    """Plot time series: scalars of few runs one by one, others as their median and percentile bands."""
     entries = _entries(runs, column)
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]

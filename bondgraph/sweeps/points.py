@@ -25,6 +25,7 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Storing
 from bondgraph.quantities import real
 from bondgraph.sweeps.random_streams import random_streams
+from screws.numeric_arguments import shortened
 
 
 @runtime_checkable
@@ -37,8 +38,6 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Drawn:
-    """Distribution of numbers, built by `uniform`, `loguniform` or `normal`."""
-
     kind: str
     numbers: tuple[Any, Any]
 
@@ -51,9 +50,6 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, its `condition` in words, and the
-    parameters' names."""
-
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
     condition: str
@@ -206,7 +202,6 @@ class Points:
         return {each.name: self._values(each, runs, indices) for each in self.varied}
 
     def first(self, count: int) -> Points:
-        """Return the points with only the first `count` values along the first axis; the runs keep their values."""
         axes = (replace(self.axes[0], count=count), *self.axes[1:])
         varied = tuple(
             replace(each, values=each.values[:count]) if each.axis == 0 and isinstance(each.values, np.ndarray) else each
@@ -360,12 +355,11 @@ class _PointReader:
         return None
 
     def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
-        """Read one value, or several along a first axis; the `shape` is given if their count is known."""
         if role.states:
             plain = values.tolist() if isinstance(values, np.ndarray) else values
             words = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str) else [plain]
             if wrong := [word for word in words if not (isinstance(word, str) and word in role.states)]:
-                self._report(f'"{name}" has no state {_shown(wrong[0])}', " or ".join(role.states))
+                self._report(f'"{name}" has no state {shortened(wrong[0])}', " or ".join(role.states))
                 return None
             return np.array(plain if isinstance(plain, str) else words, dtype=str)
         values = in_unit("sweep", name, values, role.unit)
@@ -401,10 +395,5 @@ def _described(values: Any) -> str:
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:
-                return f"{_shown(value)} (value {index})"
-    return _shown(values)
-
-
-def _shown(values: Any) -> str:
-    text = repr(values)
-    return text if len(text) < 60 else text[:57] + "..."
+                return f"{shortened(value)} (value {index})"
+    return shortened(values)

@@ -71,7 +71,6 @@ class Runs:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Store]:
-        """Yield the store; a file is open only while it is read."""
         if isinstance(self._source, Store):
             yield self._source
         else:

@@ -151,7 +151,6 @@ class Store:
             self._insert(chunk, {}, shapes)
 
     def upgraded(self) -> Store:
-        """Return a copy of an older store, in memory and in the current format."""
         copy = Store(None)
         copy.path, copy._write = self.path, False
         with self._refusing():
@@ -183,7 +182,6 @@ class Store:
         return header
 
     def verify(self) -> None:
-        """Raise E364 if a block is missing or does not match its checksum."""
         for name in (FAILURE, *_names_of(self.header())):
             for _ in self._data(name):
                 continue
@@ -201,8 +199,6 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column from block `first` on, all or `count` of them; raise E364 if a block is missing or does
-        not match its checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
             rows = self._read("SELECT data, checksum FROM blocks WHERE name=? AND block=?", (name, block))
@@ -211,8 +207,6 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block, from block `first` on; from 0, raise E364 if a run is listed twice
-        or not all runs are listed."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
@@ -223,7 +217,6 @@ class Store:
         return blocks
 
     def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
-        """Return the entries of a column, (runs, *shape), in the order of the blocks, which have these counts of runs."""
         with self.reading_entries():
             data = self._data(column.name, first, len(counts))
             arrays = [column.array(each, count) for each, count in zip(data, counts, strict=True)]
@@ -240,7 +233,6 @@ class Store:
         return tuple(failures), tuple(doubts)
 
     def devices(self) -> np.ndarray:
-        """Return the names of the devices that executed the runs (runs,), in the order of the runs."""
         with self.reading_entries():
             blocks, names = self.runs(), list[str]()
             for data, block in zip(self._data(FAILURE), blocks, strict=True):
@@ -311,11 +303,9 @@ class Store:
             raise self._disk_or_lock_error(error) or self._no_store(str(error), *cures) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context that raises E364 for entries that do not match their columns."""
         return self._refusing(ValueError, TypeError, KeyError)
 
     def _disk_or_lock_error(self, error: Exception) -> FileError | None:
-        """Return E552 for a full disk, E553 for a file that another process has locked, None for other errors."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
             cure = "free some space: the same call then continues with the stored runs"
@@ -410,7 +400,6 @@ class Column:
     over_time: bool = False
 
     def array(self, data: bytes, count: int) -> np.ndarray:
-        """Return the entries of `count` runs in a block (count, *shape), which are NaN if none is stored."""
         if self.text:
             return np.array(json.loads(data), dtype=str)
         shape = (count, *(self.shape or ()))

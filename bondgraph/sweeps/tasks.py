@@ -53,8 +53,6 @@ class SentModel:
         self.text, self.why, self.fingerprint = _text_and_fingerprint(compiled)
 
     def prepared(self, t_end: float, settings: Mapping[str, Any]) -> PreparedRun:
-        """Return a prepared run with these settings, which is cached for further chunks and later sweeps with the same
-        settings."""
         with self._lock:
             if self._bound is None or self._bound[0] is not settings:
                 quiet = cast(RunSettings, {**settings, "progress": False})
@@ -73,7 +71,6 @@ class SentModel:
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:
-    """Return a model, or the result of a function that builds one, compiled; raise E100 for anything else."""
     if not isinstance(model, Compilable) and callable(model):
         built = model()
         if not isinstance(built, Compilable):
@@ -90,7 +87,6 @@ def model_from_text(text: str, backend: str, fingerprint: str) -> SentModel:
 
 
 def model_from_function(build: Callable[[], Compilable], fingerprint: str) -> SentModel:
-    """Return the model that a function builds in a worker; raise E366 if its fingerprint differs from the sender's."""
     model = _cached(fingerprint, "", lambda: sent_model(build, progress=False))
     if model.fingerprint != fingerprint:
         cure = "a function that builds the same graph at every call, from the same file on every machine"
@@ -114,7 +110,6 @@ _texts = dict[int, tuple[str, tuple[str, ...], str]]()
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return a model as text, the reasons why it has no text, and its fingerprint, from a cache if the model is known."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -124,7 +119,6 @@ def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str
 
 
 def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:
-    """Return the model as text, and no reasons; or "" and the reasons, such as a user's law that text cannot express."""
     try:
         return dump_model(compiled), ()
     except ModelError as error:
@@ -204,7 +198,6 @@ def _failed(kept: Kept, why: str, *cures: str) -> Exception:
 
 
 def kept_columns(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
-    """Return the columns of `keep=`, and all problems in it; a time series has `samples` values."""
     columns, problems = [], []
     for name, measured in keep.items():
         measure = measure_of(measured)
@@ -213,8 +206,8 @@ def kept_columns(keep: Mapping[str, Keepable], program: Program, samples: int) -
         elif reasons := why_not(measure, program):
             problems.append(Problem("E362", f'"{name}" cannot be kept: {reasons[0]}', (), (), reasons[1:]))
         elif isinstance(measure, Measure):
-            of, over_time = measure.of_program(name, program), measure.kind.over_time
-            columns.append(Kept(name, measure, of.unit, (samples, *of.shape) if over_time else of.shape, over_time))
+            shape, over_time = measure.shape(program), measure.kind.over_time
+            columns.append(Kept(name, measure, measure.unit(program), (samples, *shape) if over_time else shape, over_time))
     return tuple(columns), problems
 
 
@@ -337,7 +330,6 @@ def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarr
 
 
 def value_or_issue(run: int, function: Callable[[], T]) -> T | RunIssue:
-    """Call a function; return its value, or an issue if the function refuses the values of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:

@@ -149,8 +149,8 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
 
 
 def jump_surfaces(tape: Tape, outputs: Sequence[TapeScalar | float], variables: Sequence[TapeScalar]) -> tuple[TapeScalar, ...]:
-    """Return values that cross zero where a comparison, `sign` or `floor` between variables and outputs changes: differences of
-    compared values, arguments, and sines with zeros at the integers."""
+    """Return values that cross zero where a comparison, `sign`, `floor` or lookup between variables and outputs changes:
+    differences of compared values, arguments, and sines with zeros at the integers, or at the entries of the table."""
     roots = [tape.scalar(output).index for output in outputs]
     active = set(active_nodes(tape, roots, {variable.index for variable in variables}))
     values: dict[tuple[int, ...], TapeScalar] = {}
@@ -158,15 +158,31 @@ def jump_surfaces(tape: Tape, outputs: Sequence[TapeScalar | float], variables: 
         code, *arguments = tape.nodes[position]
         if code not in _SWITCHES or active.isdisjoint(arguments):
             continue
-        if code == op.FLOOR:
-            value = tape.function("sin", tape.multiply(tape.constant(math.pi), arguments[0]))
+        if code in (op.FLOOR, op.SEARCHSORTED):
+            number = arguments[0] if code == op.FLOOR else _continuous_count(tape, position)
+            value = tape.function("sin", tape.multiply(tape.constant(math.pi), number))
         else:
             value = tape.subtract(*arguments) if len(arguments) == 2 else arguments[0]
         values.setdefault((min(arguments), max(arguments), int(code == op.FLOOR)), TapeScalar(tape, value))
     return tuple(values.values())
 
 
-_SWITCHES = frozenset((op.LESS, op.LESS_EQUAL, op.SIGN, op.FLOOR))
+_SWITCHES = frozenset((op.LESS, op.LESS_EQUAL, op.SIGN, op.FLOOR, op.SEARCHSORTED))
+
+
+def _continuous_count(tape: Tape, position: int) -> int:
+    """Return the number of entries up to the argument of a search, plus the part of the way to the next entry; outside the table,
+    at most half of the way beyond its ends."""
+    _, argument, table = tape.nodes[position]
+    last, one = tape.constant(len(tape.entries_of(table)) - 1.0), tape.constant(1.0)
+    low = tape.function(
+        "minimum", tape.function("maximum", tape.subtract(position, one), tape.constant(0.0)), tape.subtract(last, one)
+    )
+    start, end = (tape.apply(op.TAKE, number, table) for number in (low, tape.add(low, one)))
+    part = tape.divide(tape.subtract(argument, start), tape.subtract(end, start))
+    half = tape.constant(0.5)
+    within = tape.function("minimum", tape.function("maximum", part, tape.negative(half)), tape.add(one, half))
+    return tape.add(tape.add(low, one), within)
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:

@@ -206,7 +206,6 @@ _SHOWN = 4
 
 
 def spellings(unit: Unit) -> tuple[str, ...]:
-    """Return a unit and some usual spellings of its dimension."""
     groups = _groups()
     named = next((group for group in groups if unit.text in group), None)
     if named is None:

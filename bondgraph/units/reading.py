@@ -172,7 +172,6 @@ class _Parser:
         return result
 
     def _raise(self, result: _Product, factor: _Product, text: str) -> None:
-        """Multiply the result by a power of a factor, unless the numbers would become too long."""
         power = _power(text)
         sizes = [each.bit_length() for each in factor.ratio.as_integer_ratio()]
         sizes += [abs(part) for exponent in factor.powers.values() for part in exponent.as_integer_ratio()]

@@ -90,7 +90,6 @@ _PREFIXES = {
 
 
 def fraction(text: str) -> Fraction:
-    """Return the exact number of a string such as "0.3048/60" or "1e-6"."""
     over, _, under = text.partition("/")
     return Fraction(over) / Fraction(under or 1)
 

@@ -6,7 +6,7 @@ from math import pi
 
 from screwbond.models import parts
 
-from bondgraph import J1, TF, Block, C, Friction, Graph, I, R, Se, signals
+from bondgraph import J1, TF, Block, C, Friction, Graph, I, Parameter, R, Se, signals
 from examples.gallery.record import Collection
 from screws.scalars import maximum, minimum, sin, where
 
@@ -80,7 +80,7 @@ EDDY = {"heatCapacitor.T": "copper.T", "eddyCurrentTorque.lossPower": "brake.pow
 def eddy_current_brake() -> Graph:
     """Brake whose copper warms, which raises the speed of its maximum torque."""
     graph, warming = Graph("eddy"), [("w0", lambda T: 10 * (1 + 3.92e-3 * (T - 293.15)), "T")]
-    graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": 293.15}, rates={"T": "P"}))
+    graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": Parameter(293.15, "K")}, rates={"T": "P"}))
     graph.series(I("inertia", 1.0, initial=20.0), m.eddy_current_brake("brake", 100.0, w0="copper.w0"))
     return graph
 

@@ -7,7 +7,7 @@ from math import atan, pi
 import numpy as np
 from screwbond.models import parts
 
-from bondgraph import TF, Automaton, Block, C, Friction, Graph, I, R, Se, Sf, Transition, signals
+from bondgraph import TF, Automaton, Block, C, Friction, Graph, I, Parameter, R, Se, Sf, Transition, signals
 from examples.gallery.record import Collection
 from screws.scalars import absolute, cos, exp, sin, where
 
@@ -191,7 +191,7 @@ EDDY = {"heatCapacitor.T": "copper.T", "eddyCurrentForce.lossPower": "brake.powe
 def linear_eddy_current_brake() -> Graph:
     """Linear brake whose copper warms."""
     graph, warming = Graph("eddy"), [("v0", lambda T: 10 * (1 + 3.92e-3 * (T - 293.15)), "T")]
-    graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": 293.15}, rates={"T": "P"}))
+    graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": Parameter(293.15, "K")}, rates={"T": "P"}))
     law = {"effort": lambda v, v0: 200 * v * v0 / (v * v + v0 * v0), "signals": {"v0": "copper.v0"}}
     graph.series(I("mass", mass=1.0, initial=20.0), R("brake", **law))
     return graph

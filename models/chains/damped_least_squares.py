@@ -30,7 +30,6 @@ Array = np.ndarray
 MOST_STEPS = 200
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
-"""Number of further starts that are tried together before all others."""
 SMALLEST_GAIN = 1e-13
 """Fraction of the squared error; the search from a start ends when a step reduces the error by less."""
 AT_LIMIT = 1e-9
@@ -272,8 +271,6 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
-    """Return starts (count, n) spread over the limits or, without limits, over a turn or +-`size`; they are the same in every
-    call."""
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)

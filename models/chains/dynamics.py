@@ -98,7 +98,6 @@ def armatures(tree: Tree, numbers: Sequence[Any]) -> list[Any]:
 
 
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
-    """Return the moments of the links that each section carries, in the section's frame; links on the base are left out."""
     values = _named(tree, numbers)
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
@@ -383,8 +382,6 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the articulated body with its joint free, still in the section's frame; `velocity_term` is the acceleration that
-        velocities cause."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D

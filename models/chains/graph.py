@@ -152,19 +152,15 @@ MATRIX_PREFERENCE = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Numbers of operations for each further section of a tree."""
-
     fixed: float
-    """Operations of the mass matrix for the section alone."""
     carried: float
     """Operations of the mass matrix to transform one momentum, of the section or one that it carries, to the preceding frame."""
     articulated: float
-    """Operations with articulated bodies."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any other
-axes. Each cost is that of a further joint in a row, to 3 %; joints whose axes meet, and the last links of branches, cost less."""
+"""Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any
+other axes. Each cost is that of a further joint in a row, to 3 %."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
@@ -180,12 +176,6 @@ def recursion_is_shorter(tree: Tree) -> bool:
 
 
 def articulated_is_shorter(tree: Tree) -> bool:
-    """Return True if v' takes clearly fewer operations with articulated bodies than with M(q).
-
-    Articulated bodies take 724 operations for each oblique joint. Solving with M(q) takes n^3 / 2 for n joints carried by one
-    joint. Ten oblique joints in a row take 6200 operations with articulated bodies and 6800 with M(q); fifty take 35000 and
-    146000.
-    """
     if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints couple distant bodies: no such recursion
     by_matrix, by_recursion = operations(tree)
@@ -227,8 +217,6 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the inertia parameters, then any gravity, and any stiffnesses of joint springs and of
-    stops."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}

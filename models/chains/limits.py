@@ -40,7 +40,6 @@ def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
 
 
 def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
-    """Return the gradient (n,) of the stops' energy: the efforts that compress them, N m or N."""
     total: list[Any] = [0.0] * tree.freedoms
     for k, x, out in _excess(tree, q):
         total[k] = total[k] + out * (_entry(stiffness, k) * x)
@@ -83,8 +82,6 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
 
 
 def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
-    """Add an automaton `limits of <coordinate>` with the states "inside", "below" and "above" for every limited coordinate. With
-    `ends`, a run that starts beyond a limit is refused (E339)."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):

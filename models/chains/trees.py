@@ -46,7 +46,6 @@ class Section:
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear part of the unit screw in the section's own frame."""
         unit = self.sign * np.eye(3)[self.axis]
         return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
 
@@ -59,13 +58,10 @@ class Drive:
     factor: float
     offset: float
     direct: bool
-    """True if the joint has its own coordinate: factor 1 and offset 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Freedoms of a tree, each after the freedom that carries it, and the frames of the links."""
-
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
     carrier: tuple[int, ...]
@@ -73,7 +69,6 @@ class Sections:
     R: tuple[np.ndarray, ...]
     """Constant rotation (3, 3) of each link's frame in the frame of its carrier."""
     p: tuple[np.ndarray, ...]
-    """Constant origin (3,) of each link's frame in the frame of its carrier, m."""
 
     def path(self, number: int) -> list[int]:
         indices: list[int] = []
@@ -156,8 +151,6 @@ def _snapped(values: np.ndarray, size: float) -> np.ndarray:
 
 
 class Finding(NamedTuple):
-    """Problem of a tree, to which the line in the source is added later."""
-
     code: str
     title: str
     detail: str
@@ -165,10 +158,7 @@ class Finding(NamedTuple):
 
 
 def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
-    """Return the problems E450 to E453, E535 and E537 of links; names and types are checked before references to them.
-
-    `moves` : False if the links need no freedom.
-    """
+    """Return the problems E450 to E453, E535 and E537 of links."""
     references = _coordinates(links), _parents(links), _mimics(links)
     for checks in ((_kinds(links),), (_names(links, moves), _numbers(links, base)), references):
         results = [finding for check in checks for finding in check]
@@ -193,7 +183,6 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats; return nan, which the checks refuse, for anything that is not a number."""
     try:
         return np.asarray(value if holds_numbers(np.asarray(value)) else np.nan, dtype=float)
     except (TypeError, ValueError):

@@ -25,7 +25,6 @@ PAPER_NAMES = {
 """Constrained components of each contact in Visser 2002, section 4, by its name there."""
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Kind of stiffness and damping of each component; all other components are "rotational"."""
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
@@ -56,12 +55,10 @@ def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def has_unpaired_component(chosen: Sequence[str]) -> bool:
-    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained alone, so that the polar axes of C2 matter."""
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 
 def selection(components: Sequence[str]) -> np.ndarray:
-    """Return the rows of the identity (n, 6) that select components of a twist; for one component a row (6,)."""
     rows = np.eye(6)[[COMPONENTS.index(component) for component in components]]
     return rows[0] if len(rows) == 1 else rows
 

@@ -47,9 +47,8 @@ from screws.numeric_arguments import real
 from screws.scalars import absolute, array, equal, maximum, sqrt, where
 
 FRICTION_STATES = ("off", "stick", "slip")
-"""States of a friction automaton, in the order of its mode; "off" means no contact."""
 
-_OFF, _SLIP = 0.0, 2.0
+_SLIP = 2.0
 _TINY = 1e-300
 # Excess that counts as rounding error, relative to the terms of the normal force.
 _ROUNDING = 1e-12
@@ -228,7 +227,6 @@ FRICTION, OFF = "friction", "off"
 IN_PLANE = ("v_x", "v_y")
 
 COEFFICIENT, SLIP_DIRECTION = f"{FRICTION} cone.coefficient", f"{FRICTION}.heading"
-"""Paths of the coefficient, as in a compliant contact, and of the slip direction in the axes of C2."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +237,6 @@ class SwitchStates:
     acting: tuple[str, ...]
 
     def is_off(self, mode: Any) -> Any:
-        """Return 1 in states without force, else 0, for any scalar type."""
         return 1.0 - sum(where(equal(mode, float(self.states.index(state))), 1.0, 0.0) for state in self.acting)
 
 
@@ -295,7 +292,6 @@ EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:
-    """Return the automaton of friction with a further state "off", in which the contact gives no force."""
     kinds = {f"{FRICTION} slips": "slip", f"{FRICTION} sticks": "stick"}
     edges = [replace(edge, kind=kinds.get(edge.kind, edge.kind)) for edge in machine.transitions if edge.error is None]
     flow = f"{FRICTION}.flow"

@@ -109,12 +109,6 @@ def start_values(
     begin: Callable[[float], tuple[Any, ...]],
     place: StartPlace,
 ) -> Any:
-    """Return a function of the start poses that returns the contact coordinates of the closest points, the law's start values for
-    the gap, and the charts.
-
-    `begin` : function of the gap d that returns the law's start values: states and modes.
-    """
-
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
         actual1, actual2 = _with_numbers(surface1, numbers[:count]), _with_numbers(surface2, numbers[count:])
@@ -135,7 +129,6 @@ def start_values(
 
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
-    """Refuse (E428) bodies that overlap at several points: a contact tracks one point."""
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
@@ -207,8 +200,6 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 
 
 class ContactGraph(Graph):
-    """Graph of a contact of two `bodies`; `places` are the names of the contacts inside it if it has several places."""
-
     def __init__(self, name: str, bodies: tuple[Touchable, Touchable], places: tuple[str, ...] = ()):
         super().__init__(name)
         self.bodies, self.places = bodies, places
@@ -216,7 +207,6 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Path of the contact in the graph around it, or the path of each of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 

@@ -91,8 +91,6 @@ LETTERS = {"radius": ("r",), "zB": ("z", "B")}
 
 
 def geometry_op(surface: Surface, index: int) -> Op:
-    """Return the operation (q, [chart,] parameters) -> H, M, K, T of the Gauss frame."""
-
     def formula(q: Any, *rest: Any) -> tuple[Any, ...]:
         chart, parameters = (rest[0], rest[1:]) if surface.charts > 1 else (0.0, rest)
         geometry = surface.geometry(q, chart, parameters)

@@ -41,7 +41,6 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors rotate relative to C2; an unpaired component keeps its axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 
@@ -92,7 +91,6 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the turn, for any scalar type."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 
@@ -127,10 +125,8 @@ def transport_problems(name: str, transport: object) -> list[Problem]:
 
 
 STATES = FREE, TOUCHING = ("free", "contact")
-"""States of the switch; its mode is the index."""
 
 CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
-"""Kinds of the events at which a lasting contact begins and ends."""
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:

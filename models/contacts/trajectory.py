@@ -102,8 +102,6 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Return the intervals (s) in which a contact is active, from its modes before and after every event; without modes there are
-    none."""
     if not contact.off:
         return ()
     touching = contact.touching
@@ -140,7 +138,6 @@ def _wrench(result: Result, contact: RunContact) -> np.ndarray:
 
 
 def time_series(result: Result, name: str) -> np.ndarray:
-    """Return a quantity at every sample, even if it is a parameter."""
     values = result[name]
     slot = result.program.layout[name]
     return np.broadcast_to(values, (len(result.t), *slot.shape)) if values.shape == slot.shape else values

@@ -35,7 +35,6 @@ def new_builder(name: str, period: float | None) -> BlockBuilder:
 
 
 def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tuple[int, ...]:
-    """Return the shape of a controller's signals, () or (axes,), from its gains and `dimension`; raise E478 unless they agree."""
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain, name=name).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
@@ -45,8 +44,6 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
 
 
 def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
-    """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths, in which
-    velocity and acceleration default to zero (a set point)."""
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
     if unknown or "position" not in paths:
@@ -111,7 +108,6 @@ def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: 
 
 
 def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
-    """Add the gains kp and kd and the errors of position (in `unit`) and velocity; return the four local names."""
     add_gain(builder, "kp", kp, gains[0])
     add_gain(builder, "kd", kd, gains[1])
     builder.units |= {"error": unit, "error_rate": per_second(unit)}
@@ -122,7 +118,6 @@ def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: s
 
 
 def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """Add a model term, a function of local arguments or the path of a signal, under a local name."""
     if isinstance(term, str):
         builder.inputs[local] = term
     else:
@@ -138,7 +133,6 @@ def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> lis
 
 
 def finish(builder: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-    """Return the block; if sampled, its result is a state, set to the local value `now` at each tick."""
     if builder.period is not None:
         builder.states[result], builder.updates[result] = StateSpec(start, None, unit, symbol), now
         builder.symbols.setdefault(now, f"{symbol}^{{+}}")

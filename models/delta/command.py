@@ -65,8 +65,6 @@ def robot_files(compiled: Compiled) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid of a workspace map. Raises `ModelError` E466 for invalid values."""
-
     points: int = number("", "number of grid points along each axis", 61, integer=True, least=2, most=300)
     branch: str = word(("out", "in"), "elbows out or in", "out")
 

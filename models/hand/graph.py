@@ -101,8 +101,6 @@ def passive_controller(
 
 
 def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, tip: str) -> None:
-    """Connect a finger's tip link to its spring, with a bond from the controller to the tip, and the tip's pose (4, 4) as a
-    signal."""
     graph.connect(controller.port(f"tip {index}"), finger.port(tip))
     graph.wire(f"{finger.name}.{tip}.H", controller, f"pose {index}")
 
@@ -154,7 +152,6 @@ def grip_name(i: int) -> str:
 
 
 def parts_of(fingers: int) -> list[str]:
-    """Return the paths of the nested graphs that a drawing shows as single boxes."""
     inside = [VIRTUAL, REFERENCE, f"{CONTROLLER}.reference spring", OBJECT]
     return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
 

@@ -49,7 +49,6 @@ NAMES = {"reference": "reference", "virtual": "virtual object", "object": "objec
 
 
 def hand_scene(run: HandRun, finger: int = 0) -> Scene:
-    """Return the scene of a run up to `display_end`, with a panel of the contact coordinates of one finger."""
     parameters, arrays = run.hand.parameters, run.trajectory
     tips = {f"{finger_name(i)}.{TIP}": f"tip {i}" for i in range(parameters.fingers)}
     colours = {OBJECT: AMBER, **dict.fromkeys(tips, BLUE)}
@@ -133,7 +132,6 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s. After a loss it ends when the object is one and a half diameters from where it was lost."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])
@@ -175,7 +173,6 @@ def _largest_range(series: dict[str, Array]) -> float:
 
 
 def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Plot normal forces, friction used and allowed, internal force, manipulability, finger extension and contact paths."""
     shown, normal = grasp.t <= _end_time(run), run.trajectory["normal"][np.isin(run.trajectory["t"], grasp.t)]
     friction_curves, mu = _finger_curves(grasp.required[shown]), run.hand.parameters.friction
     if mu is not None:

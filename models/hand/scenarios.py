@@ -46,10 +46,6 @@ def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
     return (np.sum(squares) - squares) / 5.0
 
 
-def _centred_egg(f: float, S: float) -> Surface:
-    return egg(f, S, -_egg_integrals(f, S)[1])
-
-
 def _egg_moments(f: float, S: float) -> np.ndarray:
     _, centre, across, along = _egg_integrals(f, S)
     return np.array([across - centre**2, across - centre**2, along])
@@ -74,7 +70,7 @@ def _egg_integrals(f: float, S: float) -> tuple[float, float, float, float]:
 SHAPES = {
     "sphere": ObjectShape(("radius",), sphere, lambda radius: _ellipsoid_moments(radius, radius, radius)),
     "ellipsoid": ObjectShape(("a", "b", "c"), lambda *axes: ellipsoid(axes), _ellipsoid_moments),
-    "egg": ObjectShape(("f", "S"), _centred_egg, _egg_moments),
+    "egg": ObjectShape(("f", "S"), lambda f, S: egg(f, S, -_egg_integrals(f, S)[1]), _egg_moments),
 }
 
 

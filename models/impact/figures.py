@@ -156,7 +156,6 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses in random configurations against each other, coloured by whether the paper's order holds, and sorted."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -192,7 +191,6 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the normal force in the impact of the arm on a wall, for each law, compared with a single mass."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
     title = f"{name[:1].upper()}{name[1:]} with free joints, and a mass of {mass:.3f} kg, against a wall"
@@ -225,10 +223,6 @@ LINK_COLOURS = (AMBER[0], BLUE[0])
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
-    """Return the scene of an impact from shortly before first contact until after release: arm, wall, and force on the wall.
-
-    Without meshes the arm is drawn as rods.
-    """
     where, result = striker.striking_point, strike.result
     rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)
     q = np.asarray(result["arm.mechanism.q"], dtype=float).reshape(len(result.t), -1)
@@ -261,7 +255,6 @@ def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
 
 
 def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
-    """Write a PNG of the arm at the largest force of its impact with the viscoelastic law."""
     strike = study.impacts["viscoelastic"]
     t, force = strike.force
     still(strike_scene(study.striker, strike), path, strike.touch + float(t[np.argmax(force)]), size=(1600, 1000))

@@ -213,7 +213,6 @@ def peak_rate(w0: float) -> float:
 
 
 def check_w0(w0: float) -> None:
-    """Refuse (E540) impacts with damping so weak or strong that squares of c v0 / k underflow or overflow."""
     least, most = W0_RANGE
     if not least <= w0 <= most:
         title = f"c v0 / k of an impact is {w0:.3g}"

@@ -136,7 +136,6 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
 
 
 def moving_links(chain: Tree) -> list[int]:
-    """Return the indices of links that have mass and that a joint moves."""
     return [
         k
         for k, (link, carrier) in enumerate(zip(chain.links, chain.sections.carrier, strict=True))

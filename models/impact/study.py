@@ -131,10 +131,6 @@ def measure_impulse(
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
-    """Return the arm's graph under an impact assumption, with the point about to hit a wall perpendicular to the normal.
-
-    Raises the errors of `graph_effective_mass`.
-    """
     check_positive("an impact", speed=speed)
     n, assumption = direction(where.chain, normal), kind_of(kind, where.chain)
     need_mobile(where, n, kind)

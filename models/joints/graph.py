@@ -200,7 +200,6 @@ ROLES = {
     "free": ("free", "F"),
     "coordinates": ("coordinates", "q"),
 }
-"""Name in `Kind` and letter in equations of each role of a formula."""
 
 
 @cache

@@ -107,7 +107,6 @@ def helical_closure(H: np.ndarray, pitch: Scalar) -> np.ndarray:
 
 
 def angle(H: np.ndarray) -> np.ndarray:
-    """Return the angle of B about z of A, and the row of its rate."""
     s, c = turn(H, 1, 0) - turn(H, 0, 1), turn(H, 0, 0) + turn(H, 1, 1)
     rate = (c[0] * s[1:] - s[0] * c[1:]) / (c[0] * c[0] + s[0] * s[0])
     return array([atan2(s[0], c[0]), *rate])
@@ -117,7 +116,6 @@ UNIT = np.eye(6)
 
 
 def _skew(H: np.ndarray) -> np.ndarray:
-    """Return the axial vector of the skew part of R: sin(angle) times the axis."""
     return rotations.untilde(H[:3, :3])
 
 

@@ -138,7 +138,6 @@ class GainGrid:
         check_record(self, "E533", "gain map", name="ball maze")
 
     def around(self, gain: float) -> np.ndarray:
-        """Return gains (points,) on a logarithmic scale with the maze's gain in the middle."""
         return gain * self.spread ** np.linspace(-1.0, 1.0, self.points)
 
 

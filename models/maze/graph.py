@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from screwbond.models.studies.fields import check_record, declarations, number, vector
+from screwbond.models.studies.fields import check_record, number, vector
 from screwbond.models.studies.reading import read_file, read_text
 
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
@@ -33,7 +33,6 @@ from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
 FALLING, CENTRE = "falling", "centre"
-"""First and last state of the course."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +110,6 @@ class MazeParameters:
     def to_json(self) -> str:
         """Return a JSON string for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
-
-
-UNITS = {name: declared.unit for name, declared in declarations(MazeParameters).items()}
 
 
 def ring(i: int) -> str:
@@ -279,7 +275,6 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return the block of the states q0, set at each landing: positions there, and whole turns between gate and ball."""
     return Block(
         "landing",
         [],

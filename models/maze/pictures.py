@@ -248,7 +248,6 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """Plot the ball's path in the axes of the maze, with its events."""
     with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball in the frame of the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
@@ -261,8 +260,6 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles versus both gains, with the stability boundary, and dots where the ball reaches the
-    centre."""
     title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
@@ -309,7 +306,6 @@ TUBE = 0.4
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
-    """Return the scene of a run, in slow motion from each gate to the next landing."""
     maze, t, count = run.maze, run.t, len(run.t)
     out = np.tile([0.0, 0.0, 1.0], (count, 1))
     ball = np.column_stack([run["q.ball"], np.zeros(count)])

@@ -28,7 +28,6 @@ def _derivative(order: int) -> Op:
 
 
 DERIVATIVES = tuple(map(_derivative, range(len(QUANTITIES))))
-"""Position, velocity, acceleration and jerk as operations on time, breaks and coefficients."""
 
 
 def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:

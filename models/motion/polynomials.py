@@ -21,7 +21,6 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
 
 
 def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1), name: str = "motion") -> NDArray[np.float64]:
-    """Return an array of finite floats whose number of dimensions is in `dimensions`; raise E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -185,7 +184,6 @@ def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
 
 
 def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
-    """Select the entry of table (N + 2, ...) for the time t by bisection, for any scalar type."""
     if len(table) == 1:
         return table[0]
     middle = len(table) // 2

@@ -106,7 +106,6 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
 
 
 def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
-    """Return the motion from rest at `first` to rest at `last` whose jerk is proportional to `signs` during `steps`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
         rows.append([state[0], state[1], state[2] / 2.0, sign / 6.0])

@@ -76,8 +76,6 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
 
 @dataclass(frozen=True)
 class Scope:
-    """Parameters of a netlist or subcircuit, as strings by name, and the enclosing scope."""
-
     texts: Mapping[str, tuple[str, Scope | None]]
     """String of each parameter, and the scope in which it is evaluated, or None for this scope."""
     around: Scope | None = None

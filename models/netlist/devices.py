@@ -35,8 +35,6 @@ STRONGEST = 1e6
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a netlist that apply to all its devices, and its start values."""
-
     name: str
     options: Mapping[str, float]
     transient: Transient
@@ -60,7 +58,6 @@ class Circuit:
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
     is_driven: bool = False
-    """True if a source is not zero at t = 0."""
 
     def node(self, device: Device, name: str) -> Element | None:
         flat = device.node(name)
@@ -69,10 +66,6 @@ class Circuit:
         return self.nodes.setdefault(flat, J0(check_name(device, f"node {flat}"), domain="electrical"))
 
     def ends(self, device: Device, count: int = 2) -> tuple[Element | None, ...]:
-        """Return the junctions of the first `count` nodes of a device, None for ground.
-
-        Raises `ModelError` E640 if it has fewer nodes, E644 if the first two are the same.
-        """
         names = device.card.plain[1 : 1 + count]
         if len(names) < count:
             raise device.card.error(

@@ -54,8 +54,6 @@ class Subcircuit:
 
 @dataclass(frozen=True)
 class Device:
-    """Device of a flat circuit: its card, the prefix of its name, its scope, and the nodes that are ports of its subcircuit."""
-
     card: Card
     prefix: str
     scope: Scope
@@ -193,7 +191,6 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 
 
 def check_name(device: Device, name: str) -> str:
-    """Return the name of a node or device; raise E640 if no element of a graph may have it."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
         raise device.card.error("E640", f'"{name[:60]}" is not a valid name', "letters, digits, _ + - or spaces")
     return name

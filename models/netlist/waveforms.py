@@ -30,7 +30,6 @@ def sine(t: Any, offset: Any, amplitude: Any, frequency: Any, delay: Any, dampin
 
 
 def pulses(t: Any, low: Any, high: Any, delay: Any, rise: Any, fall: Any, width: Any, period: Any) -> Any:
-    """Return PULSE(low high delay rise fall width period) at the time t, s."""
     s = maximum(t - delay, 0.0)
     s = s - period * floor(s / period)
     rising, falling = minimum(s / rise, 1.0), minimum(maximum((s - rise - width) / fall, 0.0), 1.0)

@@ -33,8 +33,6 @@ Text = str | Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Reaction:
-    """Reaction of a network, with its line in the text."""
-
     reactants: Mapping[str, int]
     products: Mapping[str, int]
     forward: float
@@ -77,7 +75,6 @@ class Stoichiometry:
         return self.rows(self.species)
 
     def rows(self, species: Sequence[str]) -> np.ndarray:
-        """Return the rows (species, reactions) of the stoichiometric matrix."""
         row = {each: k for k, each in enumerate(species)}
         matrix = np.zeros((len(species), len(self.reactions)))
         for column, reaction in enumerate(self.reactions):

@@ -39,7 +39,6 @@ class Default:
         return f"{self.value:g} {self.unit}".strip()
 
     def parameter(self, value: Value) -> Value:
-        """Return a value, or the default, as a parameter with unit and bounds; the path of a signal is returned unchanged."""
         value = self.value if value is self else value
         if self.modulated and isinstance(value, str):
             return value
@@ -121,8 +120,6 @@ class Shelf:
     def part(
         self, equation: str, source: str, parameters: str = "", *, passive: bool = True
     ) -> Callable[[Callable[..., P]], Callable[..., P]]:
-        """Decorate a function that makes a part from its name and parameters; other arguments keep their own defaults."""
-
         def decorated(make: Callable[..., P]) -> Callable[..., P]:
             defaults, taken = defaults_of(parameters), list(inspect.signature(make).parameters.values())[1:]
             everything = {each.name: defaults.get(each.name, each.default) for each in taken}
@@ -169,7 +166,6 @@ def _with_icon(part: P, icon: str) -> P:
 
 
 def number(parameter: Parameter) -> Any:
-    """Return the value of a part's parameter in the unit that the part uses."""
     return in_unit("part", "a parameter", parameter, parameter.expected)
 
 

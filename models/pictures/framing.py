@@ -37,7 +37,7 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return the indices of all moving solids if they travel far together, else none; points (j, 3) around them relative to the
+    """Return the indices of moving solids if they travel far together, else none; points (j, 3) around them relative to the
     mean of their origins; and True if they would be too small in a fixed view."""
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
@@ -63,10 +63,7 @@ def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
 
 
 def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
-    """Return world points (j, 3) around solids (indices), frames (those of contacts too), free paths, springs and arrows.
-
-    `meshes` : meshes of all solids; `times` : s, by default spread over the whole scene.
-    """
+    """Return world points (j, 3) around solids (indices), frames (those of contacts too), free paths, springs and arrows."""
     if times is None:
         count = int(np.clip(2000 / max(len(solids), 1), *OUTLINE_TIMES))
         times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, count).round().astype(int))]

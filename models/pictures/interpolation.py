@@ -23,7 +23,6 @@ class Interpolation:
 
     @classmethod
     def of(cls, t: Array, times: ArrayLike) -> Interpolation:
-        """Return the interpolation between samples at t (k,), s; times outside are clamped to the ends."""
         at = np.atleast_1d(np.asarray(times, dtype=float))
         low = np.clip(np.searchsorted(t, at, side="right") - 1, 0, max(len(t) - 2, 0))
         high = np.minimum(low + 1, len(t) - 1)

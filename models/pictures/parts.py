@@ -26,7 +26,6 @@ from screws.numeric_arguments import shown
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
-"""Start and end times, s."""
 
 
 class Look(Enum):

@@ -54,7 +54,6 @@ def _loaded(library: str) -> bool:
 
 
 def rendering_problem() -> str:
-    """Return the reason why three-dimensional pictures cannot be rendered, and what to install, or "" if they can."""
     works, reason = rendering()
     return "" if works else reason
 

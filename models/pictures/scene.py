@@ -408,13 +408,11 @@ class Camera:
         return np.stack([x, y], axis=1)
 
     def pixels_per_metre(self, point: ArrayLike, size: tuple[int, int]) -> float:
-        """Return the scale of the picture at the depth of a point."""
         depth = float((self.eye - np.asarray(point, dtype=float)) @ self.axes[2])
         return float(0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / depth)
 
 
 def upward(scene: Scene) -> Array:
-    """Return the up direction: the scene's, else the outward normal of an unbounded ground, else the world's z axis."""
     if scene.up is not None:
         return scene.up
     for touch in scene.contacts:
@@ -480,6 +478,5 @@ def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tup
 
 
 def zoom(points: Array, view: Array, up: Array, reach: float) -> Camera:
-    """Return a camera that looks at the mean of some points and sees `reach` (m) above and below it."""
     centre = np.asarray(points).mean(axis=0)
     return Camera(centre + reach / np.tan(np.radians(7.0)) * view, centre, up)

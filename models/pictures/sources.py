@@ -16,8 +16,6 @@ from screwbond.models.chains import Tree
 
 @dataclass(frozen=True)
 class Signal:
-    """Component of a signal, by the signal's name and the component's index."""
-
     name: str
     index: int = 0
 
@@ -62,14 +60,12 @@ def product(first: Source, second: Source) -> Source:
 
 
 def in_plane(signals: Mapping[str, str]) -> Source:
-    """Return the source of a planar pose: a signal (2,) or (3,), or scalar signals by "x", "y" and "angle"."""
     if "place" in signals:
         return Source("place", (Signal(signals["place"]),))
     return Source("plane", tuple(Signal(signals[word]) if word in signals else None for word in ("x", "y", "angle")))
 
 
 def of_links(tree: Tree, q: str) -> list[Source]:
-    """Return the sources of the poses H_0_k of all links of a tree, from the signal of its coordinates (n,)."""
     sections = tree.sections
     frames = [fixed(np.asarray(tree.base))]
     for section, drive in zip(sections.freedoms, sections.drives, strict=True):

@@ -93,8 +93,8 @@ def force_scale(largest: float, size: float) -> tuple[float, float, str]:
 
 PLOTS = (".png", ".svg", ".pdf")
 IMAGES = (".png", ".jpg", ".jpeg")
-EDGE, HEADING = 0.1, 0.45
-"""Distance of a title from the left, and height reserved for it, inches."""
+EDGE = 0.1
+"""Distance of a title from the left, inches."""
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def plot_file(
     """Open a figure of this size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
     The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes space for it, the
-    panels must leave `HEADING` free.
+    panels must leave 0.45 inches free.
 
     Raises `FileError` E415 for another extension, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.
     """

@@ -104,8 +104,6 @@ def refuse_document_types(file: Path, text: bytes) -> None:
     from lxml import etree
 
     class Listener:
-        """Target of a parser that handles document types only."""
-
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
             title = f'"{file.name}" begins with a document type declaration, which is not allowed'

@@ -87,8 +87,6 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ElementRule:
-    """Rule of an element: its attributes, its child elements, and how often it may occur in its parent."""
-
     attributes: Mapping[str, AttributeRule] = field(default_factory=dict)
     elements: Mapping[str, ElementRule] = field(default_factory=dict)
     least: int = 0
@@ -163,8 +161,6 @@ UNKNOWN = "none of the parts of URDF that describe how a robot moves or looks"
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format: its outermost element with its rule, and reasons for ignoring elements and attributes."""
-
     tag: str
     rule: ElementRule
     reasons: Mapping[str, str]
@@ -179,8 +175,6 @@ URDF_GRAMMAR = Grammar("robot", ROBOT, REASONS, UNKNOWN)
 
 @dataclass(frozen=True, eq=False)
 class CheckedTree:
-    """Tree of the valid, known elements of a file, with problems and ignored elements."""
-
     root: Any
     problems: tuple[Problem, ...]
     ignored: tuple[Ignored, ...]
@@ -348,7 +342,6 @@ class _Checker:
 
 
 def place_of(file: Path, element: Any) -> Place:
-    """Return the place of an element in its file, which may be an included one."""
     return place(Path(element.get(FILE, str(file))), element.sourceline)
 
 

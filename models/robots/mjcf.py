@@ -105,7 +105,6 @@ def read_mjcf(
 
 
 def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
-    """Return the names in `omit` as a tuple; raise E295 for a name that is not in `refusable`."""
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:

@@ -83,7 +83,6 @@ def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.nda
 
 
 def from_z(direction: np.ndarray) -> np.ndarray:
-    """Return the smallest rotation (3, 3) that takes z to a direction."""
     d = direction / np.linalg.norm(direction)
     axis = np.asarray(cross([0.0, 0.0, 1.0], d), dtype=float)
     sine = float(np.linalg.norm(axis))
@@ -93,12 +92,9 @@ def from_z(direction: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Defaults:
-    """Default attributes of elements, by class and element."""
-
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def attributes(self, element: Any, childclass: str) -> dict[str, str]:
-        """Return the attributes of an element, completed by the defaults of its class."""
         of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):
@@ -171,7 +167,6 @@ def insert_included_files(file: Path, root: Any) -> list[Ignored]:
 
 
 def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str, str]]:
-    """Return the attributes of the assets of a kind by name; a mesh without a name is named after its file."""
     assets = {}
     for element in root.iterfind(f"asset/{kind}"):
         attributes = defaults.attributes(element, MAIN)

@@ -104,8 +104,7 @@ class Geoms:
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
     def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's sizes of a solid (half lengths). Raises `ModelError` E522 if sizes are missing, E298 for a
-        shape that is fitted to a mesh."""
+        """Return MuJoCo's sizes of a solid (half lengths)."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
         if "mesh" in attributes:
             title = f'a {kind} fitted to the mesh "{attributes["mesh"]}" is not read'
@@ -137,7 +136,6 @@ class Geoms:
         return ShapeEntry(kind, tuple(float(x) for x in lengths), origin, colour)
 
     def asset(self, element: Any, attributes: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the attributes of the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
         name = attributes.get("mesh", "")
         if name not in self.meshes:
             raise self._refused(
@@ -148,7 +146,6 @@ class Geoms:
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia that a shape gives to its body, or None. Raises `ModelError` E298 if it is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups

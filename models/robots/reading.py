@@ -96,7 +96,6 @@ def rename_links(root: Any) -> tuple[Ignored, ...]:
 
 
 def declare_world(root: Any) -> tuple[Ignored, ...]:
-    """Add the link "world" to the tree if joints start there and no element declares it."""
     joints = [joint for joint in root.findall("joint") if joint.find("parent").get("link") == WORLD]
     if not joints or WORLD in (link.get("name") for link in root.findall("link")):
         return ()

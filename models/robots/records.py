@@ -54,8 +54,6 @@ class ShapeEntry:
 
 @dataclass(frozen=True, eq=False)
 class LinkEntry:
-    """Link: its inertia in its own frame, None without mass, and its shapes for pictures and for contacts."""
-
     name: str
     place: Place
     inertia: InertiaTerms | None = None

@@ -51,7 +51,6 @@ class LinkVisual:
 
 
 def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Packages) -> tuple[list[LinkVisual], list[Problem]]:
-    """Return the shapes of the links, "collision" or "visual", and E527 for each mesh that cannot be loaded."""
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
     cache: dict[Path, Mesh] = {}
@@ -70,7 +69,6 @@ def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Pa
 
 
 def visuals_by_link(file: Path, links: Sequence[LinkEntry], packages: Packages) -> dict[str, tuple[Visual, ...]]:
-    """Return the visuals of each link for pictures of runs: its visual shapes, or else its collision shapes."""
     shown = {
         link.name: _drawable_shapes(file, link.visuals, packages) or _drawable_shapes(file, link.collisions, packages)
         for link in links

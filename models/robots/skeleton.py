@@ -44,7 +44,6 @@ class Skeleton:
         return [link for link in self.links if link not in self.parent_joint]
 
     def path_to_root(self, link: str) -> list[JointEntry]:
-        """Return the joints from a link to the root, the nearest first."""
         joints = []
         while link in self.parent_joint:
             joints.append(self.parent_joint[link])
@@ -180,7 +179,6 @@ class SelectedTree:
         return members
 
     def carrier(self, body: str) -> str | None:
-        """Return the body that carries the joint of a body, or None for the base."""
         return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property

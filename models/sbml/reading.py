@@ -25,8 +25,6 @@ DEEPEST = 100
 
 @dataclass(frozen=True)
 class Species:
-    """Species with its start amount, the size of its compartment, and the meaning of its name in formulas."""
-
     amount: float
     size: float
     as_amount: bool

@@ -75,7 +75,6 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
 
 
 def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_energy` in LaTeX, with R, p, K_r, K_t and K_c, and definitions of all further symbols."""
     rotational = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
         form
     ]
@@ -84,7 +83,6 @@ def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_wrench` in LaTeX, with the symbols of `energy_latex`, and definitions of all further symbols."""
     rotational = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
     torque, force = rotational + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
@@ -205,7 +203,6 @@ TO_FRAME = Action(
 
 
 def add_frame_transformer(graph: Graph, relative: Element, frame_b: np.ndarray) -> Element:
-    """Add the MTF that expresses T_0_a_b in the frame B fixed to body b, T_B_A_B; return it."""
     fixed, symbols = {"frame b": Parameter(frame_b, "1, m")}, {"matrix": r"\mathrm{Ad}_{H_0^B}", "frame b": "H_B^b"}
     to_B = screw_transformer(AD_FRAME, TO_FRAME, "pose b", ("0", "B"), parameters=fixed, symbols=symbols)
     graph.connect(relative, to_B)
@@ -302,10 +299,6 @@ def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: 
 
 
 def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any) -> np.ndarray:
-    """Return D (6, 6) of a damper, from a matrix or from its blocks.
-
-    Raises `ModelError` E493 for a matrix that is not symmetric positive semidefinite.
-    """
     if damping is None:
         D = np.zeros((6, 6))
         D[:3, :3], D[3:, 3:] = (as_matrix(_block(block, name, "damping")) for block in (rotational, translational))
@@ -331,10 +324,6 @@ def is_semidefinite(K: np.ndarray) -> bool:
 
 
 def frame(name: str, what: str, value: Any) -> np.ndarray:
-    """Return the pose state (7,) of a frame: a position (3,), a pose (7,) or (4, 4), or None for the body's own frame.
-
-    Raises `ModelError` E495 for another value.
-    """
     identity = np.array([1.0, 0, 0, 0, 0, 0, 0])
     if value is None:
         return identity

@@ -161,8 +161,6 @@ ORIGIN_VELOCITY = Op(
 
 
 class CentralGravity(Graph):
-    """Graph of a central gravity between two `bodies`, the drawn body and the centre."""
-
     def __init__(self, name: str, drawn: Touchable, centre: Touchable):
         super().__init__(name)
         require_bodies(self, drawn, centre)

@@ -81,8 +81,6 @@ class Declared:
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """Return words for a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of
-        ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
             return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
@@ -94,7 +92,6 @@ class Declared:
         return "a whole number" + (f" from {bounds}" if None not in (self.least, self.most) else f", {bounds}" if bounds else "")
 
     def range(self, more: str = "above") -> str:
-        """Return words for the bounds, "above 0", "0 or more", "2 to 12", or "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -118,7 +115,6 @@ class Declared:
         return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """Return a valid value as a record stores it; real numbers become floats, and other values do not change."""
         if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
@@ -202,7 +198,6 @@ def changed_values(record: Any) -> dict[str, Any]:
 
 
 def field_lines(record: type | Mapping[str, Declared]) -> list[str]:
-    """Return a line for each declared field: name in files, count and unit, meaning, bounds and default."""
     fields = record if isinstance(record, Mapping) else declarations(record)
     names = [declared.key or name for name, declared in fields.items()]
     shapes = [_shape(declared) for declared in fields.values()]

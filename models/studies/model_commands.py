@@ -36,8 +36,6 @@ from screws.names import similar_names
 
 @dataclass(frozen=True)
 class RunRequest:
-    """Model, with changed parameters and start values by name."""
-
     compiled: Compiled
     changes: dict[str, Any]
 
@@ -58,7 +56,6 @@ def read_saved(options: Namespace, load: Callable[[Path], Graph | Model] = load_
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """Return name and value of a change: "winding.resistance=3", "body.p=[0, 1, 2]" or, for an automaton, "contact=resting"."""
     name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number cannot
     if name in compiled.model.automata:
         return name, value
@@ -132,7 +129,6 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def example_files(package: Path = PACKAGE) -> list[Path]:
-    """Return the example files installed with `models`, else those in the source tree; raise E595 if there are none."""
     for folder in (package / "examples", package.parent / "examples"):
         files = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
         if files:
@@ -144,11 +140,6 @@ def example_files(package: Path = PACKAGE) -> list[Path]:
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
-    """Copy all examples into a folder, all or none; return their paths.
-
-    Raises `FileError` E595 without examples, E596 for an existing file with different content, E413, E417 for a folder that
-    cannot be written.
-    """
     files = example_files(package)
     changed = [path.name for path in files if (out / path.name).is_file() and (out / path.name).read_bytes() != path.read_bytes()]
     if changed:

@@ -19,15 +19,12 @@ from screws.names import similar_names
 
 @dataclass
 class Document:
-    """JSON text during reading: its file, comment keys, lines of keys, and the problems so far."""
-
     file: str
     comments: frozenset[str] = frozenset()
     lines: Mapping[str, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, code: str, path: str, what: str, *cures: str) -> None:
-        """Add a problem with the value at a JSON path; a missing key gets the line of the enclosing object."""
         line, ancestor = None, path
         while ancestor and line is None:
             line = self.lines.get(ancestor)
@@ -37,7 +34,6 @@ class Document:
 
 
 def parse_json(text: str, document: Document) -> dict[str, Any] | None:
-    """Return the object of a JSON text; for anything else, return None and report E402."""
     if nesting_depth(text) > MAX_DEPTH:
         document.report("E402", "", f"brackets are nested more than {MAX_DEPTH} deep")
         return None
@@ -74,7 +70,7 @@ def _closest_option(word: Any, options: Iterable[str]) -> str | None:
 
 
 class JsonSection:
-    """JSON object of a document, read key by key; an invalid value is reported and replaced by a neutral value.
+    """JSON object of a document, read key by key.
 
     Parameters
     ----------
@@ -94,7 +90,6 @@ class JsonSection:
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:
-        """Read the declared fields of a record, or only those in `names`, by name in the record."""
         values: dict[str, Any] = {}
         for name, declared in declarations(record).items():
             if not names or name in names:
@@ -176,7 +171,6 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """Return text that the program does not interpret, or the default if it is missing, empty or not text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
@@ -186,7 +180,6 @@ class JsonSection:
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
     def sections(self, key: str, entries: str) -> list[JsonSection]:
-        """Return the objects of a list, called `entries` in messages; other values are reported and omitted."""
         self.known_keys.append(key)
         items = self.values.get(key)
         if not isinstance(items, list):
@@ -203,7 +196,6 @@ class JsonSection:
         return sections
 
     def finish(self) -> None:
-        """Report every key that was not read and is not a comment."""
         comments = self.document.comments
         for key in self.values:
             if key in self.known_keys or key in comments or key.startswith("_") or key.lower().startswith("comment"):
@@ -266,7 +258,6 @@ def read_text(
 
 
 def make_from_input(make: Callable[[], T], name: str = "") -> T:
-    """Call `make` on user input; its errors (for the model `name`) have no source lines."""
     try:
         return make()
     except ModelError as error:
@@ -280,7 +271,6 @@ def read_file(
     comments: Iterable[str] = (),
     *cures: str,
 ) -> T:
-    """Call `make` with the values of a JSON file, as `read_text` does; raise E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

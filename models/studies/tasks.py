@@ -82,7 +82,6 @@ def select_names(names: Sequence[str], only: Collection[str], about: str = "") -
 
 
 def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bool = True) -> str:
-    """Draw pictures by file name; return a line that names omitted pictures and reasons, or ""."""
     reasons = {name: picture.missing() for name, picture in pictures.items()}
     ready = {name: picture for name, picture in pictures.items() if not reasons[name]}
     done = 0.0
@@ -201,7 +200,6 @@ class Task:
         return "\n".join([*outcome.overview, f"  files in {out}"])
 
     def __call__(self, options: Namespace) -> int:
-        """Read the request, run it, write the files and print a summary; return 0, or 1 if the run ended early."""
         select_names(self.names, options.only, options.out.name)
         request = self.read(options)
         check_directory(options.out, self.names)
@@ -221,7 +219,6 @@ def complex_pairs(values: np.ndarray) -> list[list[float]]:
 
 
 def compile_times(compiled: Compiled) -> dict[str, float]:
-    """Return the build time (graph to equations) and the compile time (trace and machine code), s."""
     timings = compiled.timings
     return {"build": timings["build"], "compile": timings["trace"] + timings["compile"]}
 
@@ -236,7 +233,6 @@ def end_summary(result: Result) -> dict[str, Any]:
 
 
 def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
-    """Return the energy and cost of a run, for its summary; `wall` holds times in s."""
     ledger, statistics = result.ledger, result.statistics
     return {
         "energy": ledger.summary(),
@@ -254,7 +250,6 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
-    """Return the first line of an overview: the simulated time, and wall times in ms, with `digits` decimals for the run."""
     wall = summary["wall_time"]
     stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
     return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"
@@ -291,7 +286,6 @@ class Command:
 
 
 def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
-    """Return the parser for a table of commands; parsed arguments contain the `run` of the chosen command."""
     parser = argparse.ArgumentParser(prog="screwbond", description="Simulate screw bond graphs and draw pictures.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -349,8 +343,6 @@ def _wrapped(*lines: str) -> str:
 
 
 def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
-    """Add an argument for each flag in `flags`, which names a declared field of the record, with the field's meaning, unit,
-    count and default."""
     fields = declarations(record)
     for flag, name in flags.items():
         declared = fields[name]
@@ -375,14 +367,12 @@ def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapp
 
 
 def script_parser(about: str, out: str) -> argparse.ArgumentParser:
-    """Return the parser of a script with the argument --out, a folder; the first line of `about` is its description."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(out))
     return parser
 
 
 def output_folder(about: str, out: str) -> Path:
-    """Return the folder of --out for a script without other arguments, created if necessary; arguments as for `script_parser`."""
     folder: Path = script_parser(about, out).parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
     return folder

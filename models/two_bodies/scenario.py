@@ -152,10 +152,6 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario; return None if its section is missing, and an invalid body if the document has problems.
-
-    A quaternion whose norm has a small error is normalised, with an entry in `notes`.
-    """
     if section is None:
         return None
     values = section.read(BodySpec)
@@ -214,8 +210,6 @@ def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """Contact law of a scenario: constrained components of T_{O2}^{C2,O1}, springs, dampers, friction limits and transport."""
-
     constrained: tuple[str, ...] = words(COMPONENTS, "components of the relative twist that are constrained")
     k_n: float = number("N/m", "stiffness of v_z", 0.0, least=0.0, needed=_needed("k_n"))
     c_n: float = number("N s/m", "damping of v_z", 0.0, least=0.0)
@@ -235,10 +229,6 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the contact of a scenario; return None if its section is missing, and an invalid contact if it has problems.
-
-    Likely mistakes go into `notes`.
-    """
     if section is None:
         return None
     values = section.read(ContactSpec)

@@ -2,7 +2,7 @@
 
 Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing, with two exceptions:
 flags and whole numbers are compared at each call, because Python would accept text and fractions; and each call of a function
-of `screws` with arrays from outside these packages compares their shapes, which takes a few microseconds.
+of `screws` from outside these packages compares the shapes of its arrays.
 """
 
 from __future__ import annotations
@@ -140,7 +140,6 @@ def _is_no_count(value: Any, least: float) -> bool:
 
 
 def _is_called_by_user() -> bool:
-    """Return True in a wrapper that was called from outside this project."""
     return not is_own(sys._getframe(2).f_globals.get("__name__", ""))
 
 

@@ -207,7 +207,6 @@ MERGE_DISTANCE = 1e-3
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
-    """Return the stationary pairs that face each other, the class of each, and the distinct local minima in order."""
     samples1, samples2 = common_samples(bodies)
     solutions = (solve_stationarity(bodies, start) for start in starting_pairs(bodies, samples1, samples2))
     pairs = [pair for pair in solutions if pair is not None and pair.facing < 0.0 and _in_range(bodies, pair)]
@@ -241,7 +240,6 @@ def _bodies(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> Bodies:
 
 
 def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
-    """Return the stationary pair reached from a guess, or None if it is not a minimum or lies far from the guess."""
     initial = evaluate(bodies, guess)
     pair = solve_stationarity(bodies, guess, max_iterations=12)
     if pair is None or not is_isolated_minimum(bodies, pair):
@@ -314,7 +312,6 @@ def _mixed(X: np.ndarray, Y: np.ndarray) -> float:
 
 
 def _inside(bodies: Bodies, pair: StationaryPair, samples1: Samples, samples2: Samples) -> bool:
-    """Return True if the point of each body lies within the other body, according to the nearest sample."""
     depth = abs(pair.gap)
     return _is_below(pair.p2, samples1, depth) and _is_below(bodies.in_second(pair.p1), samples2, depth)
 
@@ -358,8 +355,6 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
-    """Return the error for bodies that are nearest along a line, or at a focal distance, where a hollow has the other body's
-    curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:

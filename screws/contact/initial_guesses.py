@@ -24,11 +24,9 @@ class Bodies:
 
     @property
     def length(self) -> float:
-        """Size of the smaller body, m."""
         return min(self.surface1.size, self.surface2.size)
 
     def in_first(self, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
-        """Return points (k, 3) and normals (k, 3) of samples of the second body, in the frame of the first."""
         R, p = self.H_1_2[:3, :3], self.H_1_2[:3, 3]
         return samples.points @ R.T + p, samples.normals @ R.T
 
@@ -137,7 +135,6 @@ def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
 
 
 def _projected_pairs(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
-    """Return initial guesses for bodies of different size by alternating projections from the centre of each."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []

@@ -83,7 +83,6 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside the other, spaced apart, as starts of a search for overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
 
@@ -100,7 +99,6 @@ def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, cont
 
 
 def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> list[InsidePoint]:
-    """Return the samples of either body inside the other, away from the points `contacts` (k, 3) of body 1."""
     bodies = Bodies(surface1, surface2, H_1_2)
     inside = []
     for body in (1, 2):
@@ -197,8 +195,6 @@ def _spread(inside: list[InsidePoint], apart: float) -> list[InsidePoint]:
 
 
 def _depth(bodies: Bodies, inside: InsidePoint) -> float:
-    """Return the depth of a sample below the nearest point of the other surface, m; 0 beyond its edge or if no nearest point is
-    found."""
     surface, point = bodies.surface2, bodies.in_second(inside.point)
     if inside.body == 2:
         surface, point = bodies.surface1, inside.point

@@ -56,7 +56,6 @@ def explain_module(name: str) -> None:
 
 
 def cure_for_missing(owner: Any, name: object) -> str:
-    """Return a cure for a name that a module or an object lacks: a part of the object, an import, similar names, or the list."""
     if isinstance(owner, ModuleType):
         names = list(_public_names(owner))
         inner = {below: f"{each}.{below}" for each in names for below in _public_names(vars(owner).get(each))}
@@ -77,7 +76,6 @@ def cure_for_missing(owner: Any, name: object) -> str:
 
 
 def _public_names(module: Any) -> Iterable[str]:
-    """Return the names of a module of this project, () for anything else."""
     if not isinstance(module, ModuleType) or not is_own(module.__name__):
         return ()
     return getattr(module, "__all__", None) or [
@@ -86,7 +84,6 @@ def _public_names(module: Any) -> Iterable[str]:
 
 
 def part_of(owner: Any, name: object) -> str:
-    """Return the expression of a part with this name in a mapping or tuple of the object; "" if there is none."""
     values = {each: getattr(owner, each, None) for each in getattr(owner, "__dataclass_fields__", ()) if not each.startswith("_")}
     for field, value in {**values, "parameters": getattr(owner, "parameters", None)}.items():
         if isinstance(value, Mapping) and name in [*value]:
@@ -97,7 +94,6 @@ def part_of(owner: Any, name: object) -> str:
 
 
 def _quantities_like(owner: Any, name: object) -> str:
-    """Return expressions of quantities of a result or compiled model with similar names."""
     run = ".simulate(t_end)" if hasattr(owner, "simulate") else ""
     with contextlib.suppress(AttributeError):  # an object that is still under construction
         if callable(names := getattr(owner, "names", None)) and (run or type(owner).__getitem__.__name__ == "__getitem__"):
@@ -106,7 +102,6 @@ def _quantities_like(owner: Any, name: object) -> str:
 
 
 def import_or_similar(name: str, names: Iterable[str], homes: Sequence[str]) -> str:
-    """Return where to import a missing name, or which of the `names` are similar; "" if neither exists."""
     if homes:
         return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
     near = similar_names(name, names, most=2)

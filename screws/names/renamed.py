@@ -124,7 +124,6 @@ def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def renamed_settings(names: Iterable[str]) -> dict[str, str]:
-    """Return the sentence with the new name for each of the `names` that is an old name of a setting."""
     return {name: is_now(name, SETTINGS[name]) for name in names if name in SETTINGS}
 
 
@@ -165,7 +164,6 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error for a name that a package lacks, a plain one for names that Python looks up, such as `__path__`."""
     if name.startswith("_"):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
     return MissingAttribute(module, name)

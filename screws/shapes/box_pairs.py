@@ -23,7 +23,6 @@ def box_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -
 
 
 def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the points (m, k, 3) that are within reach of their half-space."""
     up = shapes2.R[:, :, 2]
     height = np.matmul(points - shapes2.p[:, None, :], up[..., None])[..., 0]
     pair, corner = np.nonzero(height <= reach)
@@ -102,7 +101,6 @@ def _nearest_parameter(c: np.ndarray, a: np.ndarray, h: np.ndarray) -> np.ndarra
 
 
 def _root(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the zero of a rising piecewise linear function, clipped to its ends, (m,)."""
     rows = np.arange(len(x))
     above = y > 0.0
     first = np.where(above.any(axis=1), np.argmax(above, axis=1), x.shape[1] - 1)
@@ -206,7 +204,6 @@ def _edge_gaps(C: np.ndarray, d: np.ndarray, h1: np.ndarray, h2: np.ndarray) -> 
 def _crossings(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray
 ) -> tuple[NearestPoints, np.ndarray]:
-    """Return the nearest points of the edges that face each other, and whether both points lie on their edges."""
     i, j = np.divmod(best[rows], 3)
     k = np.arange(len(rows))
     R1, R2 = shapes1.R[rows], shapes2.R[rows]
@@ -230,8 +227,6 @@ def _crossings(
 def _patches(
     rows: np.ndarray, shapes1: PlacedShapes, shapes2: PlacedShapes, best: np.ndarray, size: np.ndarray, reach: float
 ) -> NearestPoints:
-    """Return the corners of the intersection of one box's face across direction `best` with the facing face of the other
-    box."""
     swapped = best[rows] >= 3
     fields = list(zip(shapes1.take(rows), shapes2.take(rows), strict=True))
     a = PlacedShapes(*(np.where(_column_flags(swapped, y), y, x) for x, y in fields))
@@ -298,7 +293,6 @@ def _column_flags(flags: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _distinct_rows(pair: np.ndarray, points: np.ndarray, tolerance: np.ndarray) -> np.ndarray:
-    """Return the rows of the points (k, 2) that do not repeat an earlier point of the same pair."""
     distinct = np.ones(len(pair), dtype=bool)
     for back in range(1, len(pair)):
         same_pair = pair[back:] == pair[:-back]

@@ -77,7 +77,6 @@ def coal_solid(solid: Solid) -> CoalSolid:
 
 
 def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the corners of the contact patch of pair k, possibly a single point, if the patch is within reach."""
     import coal
 
     H1, H2 = coal.Transform3s(shapes1.R[k], shapes1.p[k]), coal.Transform3s(shapes2.R[k], shapes2.p[k])
@@ -122,7 +121,6 @@ def _distinct(points: list[np.ndarray], tolerance: float) -> list[np.ndarray]:
 
 
 def _exit_distance(planes: np.ndarray, points: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Return the distance along n at which each point's line leaves the hull, (k,)."""
     rate = planes[:, :3] @ n
     ahead = rate > 1e-9
     return np.asarray(np.min(-(points @ planes[ahead, :3].T + planes[ahead, 3]) / rate[ahead], axis=1))
@@ -175,7 +173,6 @@ def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
 
 
 def _nearest_parameter(p: np.ndarray, b: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the t in [-1, 1] at which p + t b is nearest to a point, and whether t lies inside the interval."""
     square = dots(b, b)
     t = dots(point - p, b) / np.where(square == 0.0, 1.0, square)
     inner = (np.abs(t) < 1.0 - END_SHARE) & (square > 0.0)
@@ -183,7 +180,6 @@ def _nearest_parameter(p: np.ndarray, b: np.ndarray, point: np.ndarray) -> tuple
 
 
 def _crossing(p1: np.ndarray, a: np.ndarray, p2: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the pairs of segments that are nearest at interior points of both, with these points and the common normals."""
     aa, bb, ab, d = dots(a, a), dots(b, b), dots(a, b), p2 - p1
     rows = np.flatnonzero(aa * bb - ab * ab > 1e-12 * aa * bb)
     aa, bb, ab, d, a, b = aa[rows], bb[rows], ab[rows], d[rows], a[rows], b[rows]
@@ -196,7 +192,6 @@ def _crossing(p1: np.ndarray, a: np.ndarray, p2: np.ndarray, b: np.ndarray) -> t
 
 
 def round_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the nearest points of a ball, or of both caps of a capsule, and a plane."""
     a = shapes1.R[:, :, 2] * shapes1.half[:, 2:]
     up = shapes2.R[:, :, 2]
     parts = []

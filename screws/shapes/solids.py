@@ -241,7 +241,6 @@ def rotate_back(R: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def directions(v: np.ndarray, spare: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors (k, 3) and lengths (k,); a zero vector gets the direction of `spare`, or x if that is zero."""
     length = np.sqrt(dots(v, v))
     zero = length == 0.0
     if not zero.any():

@@ -52,7 +52,6 @@ def checked_range(kind: str, axis: str, limits: Any) -> tuple[float, float]:
 
 
 def sphere_points(count: int) -> np.ndarray:
-    """Return unit vectors (count, 3), spread evenly along a spiral."""
     k = np.arange(count) + 0.5
     z = 1.0 - 2.0 * k / count
     r, angle = np.sqrt(1.0 - z * z), np.pi * (1.0 + np.sqrt(5.0)) * k
@@ -81,8 +80,7 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
 
 
 def check_closed_surface(surface: Surface, count: int = 120) -> None:
-    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); both charts are sampled more densely
-    until the sign of the enclosed volume is clear."""
+    """Refuse a closed surface that is irregular (G105) or turned inside out (G104)."""
     before, volume = _mean_volume(surface, count // 3), _mean_volume(surface, count)
     while abs(volume - before) > 0.5 * abs(volume) and count < 4000:
         count *= 3
@@ -122,7 +120,6 @@ def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
 
 
 def _check_finite(surface: Surface, count: int) -> None:
-    """Refuse a formula that is not finite on a grid over its range, edges and corners included (G105)."""
     (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
     for u in np.linspace(u0, u1, count + 1):
         for v in np.linspace(v0, v1, count + 1):

@@ -99,7 +99,6 @@ class ClosedFormula(Closed):
 
 
 def triple(value: Any, name: str) -> Triple:
-    """Return the three coordinates of a user's formula; raise G107 if it returns anything else."""
     try:
         x, y, z = value
     except (TypeError, ValueError):

@@ -22,13 +22,10 @@ from screws.surfaces.surface import Coordinates, Surface, Values
 from screws.vectors import Triple
 
 _FUNCTIONS = {sympy: name for name, (_, sympy) in scalars.FUNCTIONS.items() if sympy and name not in scalars.COMPARISONS}
-"""Names of this package's functions by SymPy's class."""
 
 
 @dataclass(frozen=True)
 class Expressions:
-    """Tuple of SymPy expressions as a function of the values of `symbols`."""
-
     expressions: tuple[Any, ...]
     symbols: tuple[Any, ...]
 
@@ -63,7 +60,6 @@ def _supported(part: Any) -> bool:
 
 
 def _evaluate(part: Any, cache: dict[Any, Scalar]) -> Scalar:
-    """Return the value of an expression; `cache` holds the values of shared parts."""
     if part in cache:
         return cache[part]
     if part.is_number:

@@ -108,7 +108,6 @@ class Direction(NamedTuple):
 
 
 def choose(chart: Scalar, in_chart_0: Scalar, in_chart_1: Scalar) -> Scalar:
-    """Return the value that belongs to the chart; if the chart is a plain number, the choice is made immediately."""
     if isinstance(chart, (int, float, np.number)):
         return in_chart_1 if chart else in_chart_0
     return where(equal(chart, 0.0), in_chart_0, in_chart_1)
@@ -139,7 +138,6 @@ def coordinates(n: Triple, chart: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def better_chart(n: Sequence[float] | np.ndarray) -> float:
-    """Return chart 0 unless the direction n lies near its poles, |n_z| > 0.8 |n|, else 1."""
     return 0.0 if abs(n[2]) <= 0.8 * float(np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])) else 1.0
 
 
@@ -160,6 +158,5 @@ def change(q: Sequence[Scalar] | np.ndarray, chart: Scalar, M: np.ndarray) -> tu
 
 
 def in_better_chart(n: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return coordinates (2,) and chart of a direction (3,), not necessarily of unit length."""
     chart = better_chart(n)
     return np.array(coordinates(tuple(n), chart), dtype=float), chart

@@ -92,8 +92,6 @@ def _no_nearest_point(surface: Surface, point: np.ndarray) -> GeometryError:
 
 
 def normalised(surface: Surface, q: np.ndarray, chart: float) -> tuple[np.ndarray, float]:
-    """Return coordinates of a point, with periodic ones reduced to their ranges and, on a closed surface, in the better
-    chart."""
     if surface.closed:
         n = frames.point(q, chart)
         new_chart = frames.better_chart(np.array(n))

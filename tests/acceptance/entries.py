@@ -36,7 +36,6 @@ def compiled(graph: Graph) -> Compiled:
 
 
 def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) -> np.ndarray:
-    """Return [A B] of x' = A x + B u, rows and columns in the given order."""
     linear = linearise(compiled(graph), inputs)
     place = [linear.states.index(name) for name in states]
     assert len(place) == len(linear.states)

@@ -107,8 +107,6 @@ def moving_plate() -> Found:
 
 
 def crossings(signal: str, component: int | None = None) -> Automaton:
-    """Return an automaton that marks every change of sign of a signal that starts positive."""
-
     def part(x):
         return x if component is None else x[component]
 

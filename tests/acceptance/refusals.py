@@ -11,7 +11,6 @@ ENTRIES = Entries()
 
 
 def refused(graph: Graph, code: str, *words: str) -> Found:
-    """Require this code alone, and every word (bond, element, cure) in the message."""
     with pytest.raises(ModelError) as caught:
         compiled(graph)
     text = str(caught.value)

@@ -115,7 +115,6 @@ def test_more_frictions_than_masses_hold_a_row() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_of_coupled_modes_is_solved_together(seed: int) -> None:
-    """The row has too many modes to try them one by one."""
     assert verdict_on(drawn("masses", seed, 40)).kind == "right"
 
 

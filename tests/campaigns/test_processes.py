@@ -13,7 +13,6 @@ from tests.syntax import ROOT, tree_of
 
 
 def test_every_campaign_returns_its_exit_status():
-    """`python -m campaigns` combines them."""
     trees = [tree_of(path).body for path in (ROOT / "campaigns").glob("*.py")]
     mains = [node for body in trees for node in body if isinstance(node, ast.FunctionDef) and node.name == "main"]
     assert mains and {ast.unparse(node.returns) for node in mains} == {"int"}

@@ -65,7 +65,6 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_elements_that_set_one_effort(domain: str) -> None:
-    """E203 at a 0-junction advises inserting an I or R between the elements, or replacing one of them with an Sf."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
     refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf instead")
@@ -79,7 +78,6 @@ def test_two_elements_that_set_one_effort(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_elements_that_set_one_flow(domain: str) -> None:
-    """E203 at a 1-junction advises inserting a C or R between the elements, or replacing one of them with an Se."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
     refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se instead")
@@ -90,7 +88,6 @@ def test_two_elements_that_set_one_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_no_element_sets_the_flow(domain: str) -> None:
-    """If all elements of a 1-junction set efforts, E203 advises connecting an I or R."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
     refused(at(J1, domain, *parts), "E203", f"an I or R at this junction ({inertia} or {damper})")
@@ -120,7 +117,6 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_nonlinear_in_the_unknowns(domain: str) -> None:
-    """E205 advises inserting a stiff C, or replacing a constraint with a stiff C; a homogeneous nonlinear law is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}) of high stiffness at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -134,7 +130,6 @@ def test_relations_nonlinear_in_the_unknowns(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_constraints_that_contradict(domain: str) -> None:
-    """E208 advises leaving out one of the elements, or replacing it with a stiff C."""
     parts = Sf("drive", 1.0), I("m", 1.0)
     refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}) of high stiffness")
     assert runs(at(J1, domain, *parts))
@@ -147,8 +142,6 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
 
 @pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
-    """E212 advises putting a resistor in series with a switch that shorts an Se, or in parallel with a switch that disconnects an
-    Sf."""
     damper = DOMAINS[domain][2]
     flips = Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "off", lambda t: t - 0.4, ("time",))
     short, cut = Switch("s", automaton="lever", closed="on"), Switch("s", automaton="lever", closed="on")
@@ -160,7 +153,6 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
-    """The message advises using one automaton for both switches."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
 
     def half(first: tuple[str, str], second: tuple[str, str]) -> Graph:
@@ -176,8 +168,6 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_with_an_inconsistent_start(domain: str) -> None:
-    """E214 advises starting in the other mode, or with consistent start values."""
-
     def start(mode: str, charge: float) -> Graph:
         parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")
         return at(J0, domain, *parts).add_automaton(Automaton("lever", ("off", "on"), mode, ()))

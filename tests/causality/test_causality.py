@@ -41,7 +41,6 @@ def join(name: str, *bonds) -> Graph:
 
 
 def strokes(graph: Graph) -> dict[str, bool]:
-    """Return, for each bond, whether its stroke is at the head, so that the tail sets the effort."""
     return dict(assign_causality(graph.freeze()).effort_into_head)
 
 
@@ -259,7 +258,6 @@ def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
 
 
 def resistive_loop(**first) -> Graph:
-    """Return a graph whose resistors r2 and r3 form an algebraic loop."""
     a, node, b = J1("a"), J0("node"), J1("b")
     return join(
         "loop",

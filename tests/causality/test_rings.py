@@ -171,7 +171,6 @@ def test_coils_in_series_between_two_junctions_are_one() -> None:
 
 
 def check_parallel_capacitance(part: Element, two_port: Element, capacity: float) -> None:
-    """Check that the part behind a two-port acts as the given capacitance, in parallel with a capacitor of 1 F."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1, 2), (Sf("drive", 1.0), 1, 0)]
     graph = network([*parts, (two_port, part, 1, 2)])
     run = compile_model(graph, progress=False).simulate(3.0, rtol=1e-9, progress=False)

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, Se, Transition, compile_model
+from bondgraph import J0, J1, TF, Graph, I, Se, compile_model
 from bondgraph.stepping import stepper
 from tests.comparisons.mechanisms import slider_crank, woodpecker
+from tests.comparisons.public_cases import touch
 from tests.inner.compile import Compiled
 
 PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
@@ -30,21 +31,12 @@ def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, g
         graph.connect(nodes[k], opening)
         if k:
             graph.connect(opening, nodes[k - 1])
-        touching(graph, opening, f"c{k}", gap, restitution)
+        touch(graph, opening, f"c{k}", gap, restitution)
     if ceiling is not None:
         turned = TF("down", -1.0)
         graph.connect(nodes[-1], turned)
-        touching(graph, turned, "top", ceiling, restitution)
+        touch(graph, turned, "top", ceiling, restitution)
     return compile_model(graph)
-
-
-def touching(graph: Graph, place, name: str, gap: float, restitution: float) -> None:
-    edges = (
-        Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
-        Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),
-    )
-    graph.add_automaton(Automaton(f"at {name}", ("free", "rest"), "free", edges))
-    graph.connect(place, Constraint(name, initial=gap, automaton=f"at {name}", active=["rest"], restitution=restitution))
 
 
 def velocities(run, index: int, mass: float) -> tuple[float, float]:

@@ -8,7 +8,6 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """Return a graph of all elements at one junction, with arrows from the sources to the other elements, or all reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse

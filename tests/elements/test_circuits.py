@@ -70,7 +70,7 @@ def test_dc_motor() -> None:
     assert rates(model)["L.p"] == pytest.approx(5.0 - 4.0 * current - 0.2 * speed)
     assert rates(model)["J.p"] == pytest.approx(0.2 * current - 0.05 * speed)
     assert {b.domain.name for b in model.model.bonds} == {"electrical", "rotation"}
-    assert model.program.layout["U.flow"].unit == "A"
+    assert model.program.layout.unit("U.flow") == "A"
 
 
 @pytest.mark.parametrize("first", [(0, 0), (0, 1), (1, 0), (1, 1)])

@@ -51,8 +51,8 @@ def test_units_of_a_domain_make_power_and_energy(domain: Domain) -> None:
     assert together(domain.flow_unit, "s") == powers(domain.displacement_unit)
     assert together(domain.effort_unit, "s") == powers(domain.momentum_unit)
     model = compiled(star(J1("v"), C("c", capacitance=2.0, domain=domain.name), R("r", 1.0)))
-    assert model.program.layout["c.q"].unit == domain.displacement_unit
-    assert model.program.layout["r.effort"].unit == domain.effort_unit
+    assert model.program.layout.unit("c.q") == domain.displacement_unit
+    assert model.program.layout.unit("r.effort") == domain.effort_unit
 
 
 def test_a_bond_between_two_domains_is_refused_for_every_pair_of_them() -> None:

@@ -82,7 +82,7 @@ def test_a_resistor_warms_a_body(domain, flipped):
     flow = 20.0 / temperature if domain == "thermal" else np.full(len(result.t), 20.0)
     assert heat * result["heater.heat.flow"] == pytest.approx(flow, rel=1e-9)
     layout = result.program.layout
-    assert (layout["heater.heat.power"].unit, layout["heater.heat.effort"].unit) == ("W", "K")
+    assert (layout.unit("heater.heat.power"), layout.unit("heater.heat.effort")) == ("W", "K")
     if domain == "thermal":
         assert result["body.q"][-1] == pytest.approx(CAPACITY * np.log(320.0 / START), rel=1e-9)
 

@@ -70,4 +70,4 @@ def test_blocks_chain_signals_and_integrate() -> None:
     assert found["position.x"] == pytest.approx(2.0)
     assert found["m.p"] == pytest.approx(-30.0 * 0.4)
     assert value(model, "gain.twice") == pytest.approx(0.8)
-    assert model.program.layout["position.x"].unit == "m"
+    assert model.program.layout.unit("position.x") == "m"

@@ -84,8 +84,6 @@ def test_sign_and_ties(compiled):
 
 
 def chain(links):
-    """Return a long program with shared subexpressions, which computes the positions along a chain of rotating links and
-    derivatives."""
     tape = Tape()
     x, p = tape.inputs("x", links), tape.inputs("p", 2)
     R, r, places = np.eye(3), np.zeros(3), []

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.emit.test_cache import squares
 from tests.inner.emit import compile_ir, compile_routines, machine, routines_text
 from tests.inner.emit import llvm_CompileError as CompileError
-from tests.inner.tape import Routine, Tape
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,12 +26,6 @@ define internal void @hidden() {
   ret void
 }
 """
-
-
-def squares(name="squares", factor=1.0):
-    tape = Tape()
-    x = tape.inputs("x", 2)
-    return Routine(name, tape, (("x", 2),), (factor * x[0] ** 2, x[1] ** 2))
 
 
 @pytest.fixture

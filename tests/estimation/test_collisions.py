@@ -15,14 +15,11 @@ from bondgraph.estimation import Experiment, estimate, run_sensitivities
 from screws.scalars import array, cos, sin
 from screws.surfaces import plane, sphere
 from tests.estimation.differences import differences, extrapolated
+from tests.estimation.test_run_sensitivities import agree
 from tests.inner.models_contacts import Impact
 from tests.run.test_friction_in_collisions import GRAVITY, HEIGHT, MASS, RADIUS, SPEED, ball, contact, plate
 
 EXACT, TIGHT = 1e-8, {"rtol": 1e-12, "progress": False}
-
-
-def agree(found, wanted, within=EXACT):
-    assert np.max(np.abs(found - wanted)) <= within * np.max(np.abs(wanted))
 
 
 def bounced(times, numbers):

@@ -9,7 +9,7 @@ import pytest
 from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, Transition, by_mode, signals
 from bondgraph.errors import RunError
 from bondgraph.estimation import estimate, run_sensitivities
-from screws.scalars import floor, less, sign, where
+from screws.scalars import floor, less, searchsorted, sign, take, where
 from tests.estimation.differences import differences
 
 STEP = 1e-30
@@ -17,7 +17,7 @@ PUSH, BRAKE = 0.3, -0.7
 
 
 def carriage(*force):
-    """A mass of 1 kg with 1 m/s that a force pushes, and its position."""
+    """Return a mass of 1 kg that starts at 1 m/s under these forces, with its position."""
     graph, v = Graph("carriage"), J1("v", domain="translation")
     graph.connect(v, I("m", 1.0, initial=1.0)).add(signals.integrator("x", "m.flow"))
     for part in force:
@@ -44,15 +44,26 @@ def braking_by_event(guard):
     return graph.add_automaton(Automaton("a", ("push", "brake"), "push", (switch,)))
 
 
+def braking_by_table():
+    """A table of 20 entries that jumps from PUSH to BRAKE at the sixth of its points, 0, goal / 5 ..."""
+    values = [PUSH] * 6 + [BRAKE] * 14
+
+    def force(x, goal):
+        return take(values, searchsorted(np.arange(20.0), 5.0 * x / goal))
+
+    return carriage(Se("f", force, signals=["x.y"], parameters={"goal": 1.0}))
+
+
 @pytest.mark.parametrize(
     "graph",
     [
         braking(),
+        braking_by_table(),
         braking_by_event(lambda x, goal: sign(x - goal)),
         braking_by_event(lambda x, goal: where(less(goal, x), 1.0, -1.0) + 0.1 * x),
         braking_by_event(lambda x, goal: floor(x / goal) - 0.5),
     ],
-    ids=["rates", "sign", "where", "floor"],
+    ids=["rates", "table", "sign", "where", "floor"],
 )
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 def test_a_state_that_passes_a_jump(graph, method):

@@ -102,7 +102,6 @@ def test_colliding_eggs():
 
 
 def test_ball_on_turntable():
-    """The ball circles at 2/7 of the table's rate, to 1e-6 [measured: 3e-7]."""
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
@@ -117,8 +116,6 @@ def test_ball_maze():
 
 
 def test_fast_arm():
-    """The minimum time is correct to 1e-6 s, one torque is always at its limit, and in the run every state
-    reaches the goal within 1e-7."""
     pytest.importorskip("casadi")
     found, results = fast_arm.plan(), fast_arm.runs()
     assert found.time == pytest.approx(0.190701, abs=1e-6)
@@ -127,7 +124,6 @@ def test_fast_arm():
 
 
 def test_dexterous_hand():
-    """With stretched fingers, the ball rests within 2e-6 m of a known position; with little friction, the ball is lost."""
     run = dexterous_hand.simulate()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert np.abs(run.trajectory["object"][-1, 4:] - (0.009488, 0.0, 0.135844)).max() < 2e-6
@@ -154,7 +150,6 @@ def test_parallel_gripper():
 
 
 def test_sphere_robot():
-    """Friction never exceeds mu N, to 1e-9, and the gap of the convex law is proportional to the step."""
     found = sphere_robot.runs()
     assert np.abs(found["coulomb, h = 0.01 s"]["floor.friction force"]).max() == pytest.approx(5.0, rel=1e-9)
     coarse, fine = (found[f"convex, h = {h} s"]["floor.gap"].max() for h in (0.01, 0.0025))
@@ -163,7 +158,6 @@ def test_sphere_robot():
 
 
 def test_tipping_box():
-    """The push that tips the box is correct to one per cent; with inertia, the box ends up back on the floor."""
     found = tipping_box.runs()
     assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
     for result in found.values():
@@ -181,7 +175,6 @@ def test_pushing():
 
 
 def test_delta_poles():
-    """The unstable root crosses zero at an angle that is correct to 1e-8 degrees, and twelve poles and zeros cancel at -5."""
     assert delta_poles.crossing_angle() == pytest.approx(22.152440415007, abs=1e-8)
     for shown in delta_poles.maps().values():
         assert len(shown.poles) == 6 and not len(shown.zeros)
@@ -191,7 +184,6 @@ def test_delta_poles():
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
-    """The residual is below 1e-9 of the energy scale at rtol 1e-9 [measured: at most 1e-11]."""
     compiled = run().compiled
     tight, loose = (
         compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)

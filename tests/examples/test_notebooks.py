@@ -140,7 +140,6 @@ def test_pictures_are_drawn(name: str) -> None:
 
 
 def written(name: str, folder: Path) -> Path:
-    """Return the notebook as HTML that loads no scripts from a network."""
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")

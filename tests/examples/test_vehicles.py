@@ -18,7 +18,6 @@ dig = cache(x.run)
 
 
 def test_the_account_of_the_drive_train_closes_in_every_domain():
-    """Each domain receives the energy that the other domains give up, to 1e-9 of the throughput."""
     run = drive()
     domains = run.ledger.domains
     assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from bondgraph import GY, J0, J1, C, Diode, Graph, I, R, Se, signals
 from examples import bouncing_ball
 from screws.scalars import sin
+from tests.sweeps.oscillators import oscillator
 from tests.systems import SYSTEMS
 
 
@@ -17,12 +18,6 @@ class Case(NamedTuple):
     settings: Mapping[str, Any]
     slider: tuple[str, float, float, float]
     show: tuple[str, ...]
-
-
-def oscillator() -> Graph:
-    graph, v = Graph("oscillator"), J1("velocity", domain="translation")
-    graph.connect(Se("push", 1.0), v).connect(v, I("mass", inertia=2.0))
-    return graph.connect(v, C("spring", stiffness=50.0)).connect(v, R("damper", resistance=5.0))
 
 
 def stiff() -> Graph:

@@ -17,7 +17,8 @@ import pytest
 from bondgraph import J0, J1, X1, Automaton, Block, C, Graph, I, ModelError, R, Se, StateSpec, Transition, compile_model
 from bondgraph.export import CSource, c_source
 from examples import rolling_eggs
-from screws.scalars import array, cos, exp, log, sin, sqrt, where
+from screws.scalars import array, cos, exp, sin, sqrt, where
+from tests.analysis.models import diode
 from tests.emit.expressions import FORMULAS
 from tests.inner.compile import Compiled
 from tests.inner.emit import address_of
@@ -148,16 +149,6 @@ def chain(sections: int) -> Graph:
             graph.connect(gap, inner)
         graph.connect(inner, C(f"k{k}", stiffness=50.0)).connect(inner, R(f"d{k}", 0.3))
         before = mass
-    return graph
-
-
-def diode() -> Graph:
-    graph = Graph("diode")
-    series = J1("series", domain="electrical")
-    graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
-    law = {"effort": lambda f, s, v: v * log(f / s + 1.0), "flow": lambda e, s, v: s * (exp(e / v) - 1.0)}
-    graph.connect(series, R("diode", **law, parameters={"s": 1e-12, "v": 0.0258563}))
-    graph.connect(series, C("capacitor", capacitance=1e-6, nominal=1e-6))
     return graph
 
 

@@ -59,7 +59,6 @@ def test_every_symbol_is_given_or_defined_before(name: str) -> None:
 
 
 def test_every_line_can_be_read() -> None:
-    """A definition has fewer than 200 operations, and values keep the user's names."""
     found = written("hand")
     assert max(sympy.count_ops(e) for e in found.definitions.values()) < 200
     assert len(str(found).splitlines()) == len(found.equations) + 1 + len(found.definitions)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import GY, J1, Block, C, Graph, I, Op, Parameter, R, Se, compile_model, signals
+from bondgraph import GY, J0, J1, Automaton, Block, C, Graph, I, Op, Parameter, R, Se, Transition, compile_model, signals
 from bondgraph.export import document
 from bondgraph.units import entry_units
-from screws.scalars import absolute, atan2, exp, floor, less, maximum, searchsorted, sin, sqrt, take, where
+from screws.scalars import absolute, atan2, exp, floor, less, log, maximum, minimum, searchsorted, sin, sqrt, take, where
 from tests.export.documented import MODELS, compiled
 from tests.export.test_units_of_models import dimension
 from tests.inner.assembly import units_of
@@ -86,6 +86,8 @@ def test_gains_and_signals_of_a_controller() -> None:
         (lambda i: 1.0 * i, ("winding.flow",), None, "", {}),
         (lambda i: -1.0 * i, ("winding.flow",), None, "A", {}),
         (lambda i: i + 3.0, ("winding.flow",), None, "A", {}),
+        (lambda i: i + 273.15, ("winding.flow",), None, "", {}),
+        (lambda i, k: log(i) + k, ("winding.flow",), {"k": 2.0}, "1", {"k": "1"}),
         (lambda i, row: searchsorted(row, i), ("winding.flow",), {"row": np.arange(60.0)}, "1", {"row": "A"}),
         (lambda i, row: take(row, i) + i, ("winding.flow",), {"row": np.arange(60.0)}, "A", {"row": "A"}),
     ],
@@ -110,6 +112,31 @@ def test_a_contradiction_gives_no_unit() -> None:
     push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
     found = implied(drive(block, push, voltage="push.y"))
     assert (found["own.sum"], found["own.size"], found["own.sound"], found["push.y"]) == ("", "", "A", "V")
+
+
+def test_a_guard_may_join_conditions_of_different_units() -> None:
+    """A thyristor fires if its gate signal, a plain number, is above 1/2 and its voltage is positive."""
+    gate = Block("gate", [("y", Op("gate", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    limit = Block("limit", [("y", Op("limit", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    push = Block("push", [("y", Op("zero", lambda t: 0.0 * t), ["t"])], inputs={"t": "time"})
+    graph = drive(gate, limit, push, voltage="push.y")
+    fires = Transition("off", "on", lambda u, g: minimum(u, g - 0.5), ("coil.effort", "gate.y"))
+    stops = Transition("on", "off", lambda i, most: i - most, ("winding.flow", "limit.y"))
+    found = implied(graph.add_automaton(Automaton("valve", ("off", "on"), "off", (fires, stops))))
+    assert (found["gate.y"], found["limit.y"]) == ("", "A")
+
+
+def test_a_temperature_in_degrees_says_nothing_about_kelvins() -> None:
+    graph, body = Graph("oven"), J0("body", domain="heat")
+    graph.connect(body, C("wall", capacitance=10.0, initial=3000.0)).connect(body, R("loss", resistance=2.0))
+    celsius = [("y", Op("celsius", lambda T: T - 273.15), ["T"])]
+    graph.add(Block("shown", celsius, inputs={"T": "body.effort"}), signals.gain("k", "shown.y", 2.0))
+    graph.add(Block("declared", celsius, inputs={"T": "before.y"}, units={"y": "degC"}))
+    graph.add(Block("before", [("y", Op("size", absolute), ["d"])], inputs={"d": "sensor.y"}))
+    graph.add(Block("sensor", [("y", Op("zero", lambda t: 0.0 * t + 300.0), ["t"])], inputs={"t": "time"}))
+    graph.add(signals.summation("error", {"declared.y": 1, "goal.y": -1}), signals.step("goal", 1.0))
+    found = implied(graph)
+    assert not any(found[name] for name in ("shown.y", "before.y", "error.y", "goal.y"))
 
 
 def test_a_contradiction_removes_units_of_the_whole_chain() -> None:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import sympy
 
-from bondgraph import GY, IC, J0, J1, TF, C, Compiled, Constraint, Friction, Graph, I, ModelError, R, Se, Sf, compile_model
+from bondgraph import GY, IC, J0, J1, C, Compiled, Constraint, Friction, Graph, I, ModelError, R, Se, Sf, compile_model
 from bondgraph.analysis import linearise
 from bondgraph.export import LinearEquations, linear_equations
 from screws.scalars import cos, sin
 from tests.export.numeric import point_of, value_of
+from tests.export.test_state_equations import geared
 from tests.inner.output import typeset
 
 
@@ -36,12 +37,6 @@ def chain(count: int, closed: bool = False) -> Graph:
         graph.connect(before, end := J1("end")).connect(end, I("last", 3.0))
         return graph.connect(end, Constraint("hold"))
     return graph.connect(before, Sf("wall", 0.2))
-
-
-def geared() -> Graph:
-    graph, a, b = Graph("geared"), J1("a"), J1("b")
-    graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
-    return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0))
 
 
 MODELS = {

@@ -113,7 +113,6 @@ class Case:
     p: np.ndarray
 
     def wanted(self, kernel: Kernel | None) -> np.ndarray:
-        """Return the results of machine code at all points, (k, outputs)."""
         if kernel is None:
             return np.zeros((len(self.t), 0))
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])

@@ -100,7 +100,6 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
 
 
 def ball_in_bowl(rises, **_):
-    """Compare with omega^2 = 5 g / (7 (R - r)), for small angles."""
     assert 2.0 * np.pi / np.diff(rises).mean() == pytest.approx(np.sqrt(5.0 * G / (7.0 * 0.18)), rel=2e-3)
 
 

@@ -15,7 +15,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_graph
 from screwbond.models.hand import Hand
 from screwbond.models.impact import study_impact
 
-from bondgraph import GY, IC, J1, C, Graph, I, Parameter, R, Se, compile_model
+from bondgraph import GY, IC, J1, C, Graph, I, Parameter, Se, compile_model
 from bondgraph.analysis import differentiate, linearise, operating_point, passivity, sensitivities
 from bondgraph.export import (
     c_source,
@@ -32,16 +32,11 @@ from bondgraph.export import (
     sympy_model,
 )
 from examples import arm_impact, ball_on_turntable, bouncing_ball, pushing, rolling_eggs, urdf_robot
+from tests.sweeps.oscillators import oscillator
 
 MOST = 500
 PACKAGES = ("screws", "bondgraph", "screwbond")
 LEAVES = (str, bytes, int, float, complex, np.ndarray, type, types.FunctionType, types.MethodType, types.ModuleType, type(None))
-
-
-def oscillator():
-    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
-    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
-    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
 
 
 def small():

@@ -370,7 +370,6 @@ def test_a_wrong_input_is_refused_and_its_advice_works(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("calls", [of_elements, of_parts, of_graphs])
 def test_no_wrong_argument_ends_in_an_error_without_a_code(calls: Callable[[], Any]) -> None:
-    """One argument at a time gets a value of the wrong type; `campaigns.wrong_arguments` tries more values."""
     errors = [error for function, arguments in calls().values() for error in bare_errors(function, arguments, ("1", None, []))]
     assert not errors
 

@@ -35,13 +35,11 @@ def test_a_public_model_gives_its_published_results(name) -> None:
 
 
 def test_the_page_lists_every_model() -> None:
-    """The command `python -m docs.gallery_models` writes the page with deviations and times."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     begins = [row_begin(entry) for entry in ENTRIES.values()]
     assert len(rows) == len(begins) and all(row.startswith(begin) for row, begin in zip(rows, begins, strict=True))
 
 
 def test_models_are_short() -> None:
-    """Half of the models have at most 0.4 lines for each statement of the original."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     assert ratios[len(ratios) // 2] <= 0.4

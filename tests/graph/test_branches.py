@@ -52,7 +52,6 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_source_raises_its_end_above_its_start(kind: str, grounded: str) -> None:
-    """A source sets an effort between two J0, and a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)
     graph.connect(node, R("load", 2.0)).between(*((None, node) if grounded == "start" else (node, None)), source)

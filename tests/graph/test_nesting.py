@@ -58,7 +58,6 @@ SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
 
 
 def chain() -> Graph:
-    """Return a graph that contains c and `train`, which contains a and b."""
     train = Graph("train")
     a, b, c = (section(*numbers) for numbers in SECTIONS)
     train.connect(a.port("out"), b.port("in"))

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from bondgraph.assembly import patterns
+from bondgraph.assembly import implied_units, patterns
 from bondgraph.assembly.assemble import ASSEMBLE, assemble
 from bondgraph.assembly.draft import Assembly, account_power, declare_state, effort, flow, into, law_arguments, name_port, signed
 from bondgraph.assembly.formula_keys import formula_key

@@ -8,7 +8,7 @@ from bondgraph.export.code.casadi import casadi_forms
 from bondgraph.export.code.content import MAX_LENGTH, content_of, identifier, identifiers, model_identifier
 from bondgraph.export.code.matlab import MATLAB
 from bondgraph.export.code.modelica.expressions import TEXTS
-from bondgraph.export.code.modelica.words import quoted, real, unit, user_name
+from bondgraph.export.code.modelica.words import quoted, real, unit
 from bondgraph.export.code.native import native_dialect, own_functions
 from bondgraph.export.code.numpy import NUMPY
 from bondgraph.export.code.printer import Dialect, pieces

@@ -44,3 +44,4 @@ from screwbond.models.pictures.style import AMBER, AXES, BLUE, FORCE, PATHS, for
 from screwbond.models.pictures.web import live
 from screwbond.models.pictures.web.packing import STEPS, STRAIGHTNESS, Downsampling, EventRows, Packed, downsample
 from screwbond.models.pictures.web.pages import DESKTOPS, contents
+from screwbond.models.pictures.web.quantities import pack_quantities

@@ -54,6 +54,7 @@ from bondgraph.run.program import Layout, NewtonLoop, Program, RunClock, RunTran
 from bondgraph.run.program.bonds import BondVariables
 from bondgraph.run.python_callbacks import PythonCallback
 from bondgraph.run.results import outputs
+from bondgraph.run.results.curves import curves
 from bondgraph.run.results.failure import CURES
 from bondgraph.run.results.outputs import MAX_REQUESTS
 from bondgraph.run.results.result import Result
@@ -76,6 +77,7 @@ from bondgraph.run.steppers.rosenbrock import coefficients, rodas5p
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.streaming import energy_account, run
 from bondgraph.run.streaming.partial_result import KeptResult
+from bondgraph.run.streaming.quantities import chosen_quantities
 from bondgraph.run.table import FieldTable
 from bondgraph.run.validation import constraint_matrix
 from bondgraph.run.validation.checked_result import MIN_CHECKED, checked_result, checked_times

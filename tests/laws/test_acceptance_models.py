@@ -75,7 +75,6 @@ def physics(graph: Graph) -> dict[str, Any]:
 
 
 def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: float) -> None:
-    """Assert equal physics of two graphs, to within `close` times the largest number."""
     if "refused" in one:
         assert one == other
         return
@@ -159,7 +158,6 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """Return all runs of a case with the energies at the end; a case without a run is simulated for 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 

@@ -29,7 +29,7 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates agree with elliptic functions to 1e-8 (Landau and Lifshitz, Mechanics, section 37)."""
+    """The reference is the solution by elliptic functions (Landau and Lifshitz, Mechanics, section 37)."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
     w = np.array([2.0, 0.0, 6.0])

@@ -177,7 +177,6 @@ def test_double_pendulum_closed_form():
 
 
 def test_dynamics_are_independent_of_the_base_frame():
-    """Screws and home poses in another base frame give the same M, h, gravity forces and poses."""
     chain = anything()
     X = np.asarray(exp([0.3, -1.2, 0.7, 0.2, 0.5, -0.4]), dtype=float)
     moved = Chain(

@@ -233,7 +233,6 @@ def test_closed_loop(form):
 
 
 def test_chain_is_rigid_bodies_with_joints():
-    """The same arm, built from free bodies with ideal constraints, has the same motion to 1e-8."""
     chain = Chain(
         "arm",
         tuple(

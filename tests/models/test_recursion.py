@@ -67,7 +67,6 @@ def forked(limbs: int, length: int) -> Tree:
     ids=["all joints", "others", "finger", "torso", "driven", "oblique", "rods", "forked"],
 )
 def test_accelerations_solve_the_equations(tree):
-    """M v' + h + dV/dq = e is satisfied to 1e-12 of the largest term."""
     rng = np.random.default_rng(7)
     q, v, effort = rng.normal(size=(3, tree.freedoms))
     found = forward_dynamics(tree, q, v, effort, G).astype(float)

@@ -29,10 +29,11 @@ from screwbond.models.chains import (
 )
 from screwbond.models.robots import read_urdf
 
-from bondgraph import Block, Graph, ModelError, Se, compile_model
+from bondgraph import Block, Graph, Se, compile_model
 from screws import joints, pose, pose_state
 from tests.inner.models_chains import rotation_vectors
 from tests.models.robots.public_robots import public_urdf
+from tests.models.test_forces import refused
 
 GRAVITY = (1.0, 2.0, -9.81)
 RNG = np.random.default_rng(3)
@@ -180,12 +181,6 @@ def test_random_poses_of_a_public_robot_are_reached_within_its_limits() -> None:
     assert np.all((solution.q >= tree.limits[:, 0]) & (solution.q <= tree.limits[:, 1]))
     H = link_pose(tree, len(tree.links) - 1, solution.q)
     assert np.allclose([np.abs(pose_state(x) @ g - g[4:] @ g[4:]) for x, g in zip(H, goals, strict=True)], 1.0, atol=1e-8)
-
-
-def refused(code: str, text: str, call: Any) -> None:
-    with pytest.raises(ModelError) as caught:
-        call()
-    assert [problem.code for problem in caught.value.problems] == [code] and text in str(caught.value)
 
 
 def test_arrays_of_wrong_shape_are_refused() -> None:

@@ -202,7 +202,6 @@ def without_pitch(tree: Tree) -> Tree:
 
 
 def test_against_pinocchio():
-    """M, h with gravity, and the Jacobians of all links agree to 1e-12 of their size."""
     tree = without_pitch(torso())
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]

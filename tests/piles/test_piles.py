@@ -66,7 +66,6 @@ def pile_function(name):
 
 
 def solved(table, guess=0.0):
-    """Return impulses (k, 3) and velocities (6 bodies,) from a guess."""
     table.arrays["r"][:] = guess
     pile_function("solve")(table.address)
     return table.arrays["r"].reshape(-1, 3).copy(), table.arrays["velocity"].copy()

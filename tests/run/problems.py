@@ -28,6 +28,7 @@ def program(
     transitions: Sequence[RunTransition] = (),
     roles: Sequence[str] = (),
     slots: dict[str, Slot] | None = None,
+    shown_units: dict[str, str] | None = None,
     nominal: Any = None,
     machine: bool = True,
     with_jacobian: bool = True,
@@ -77,7 +78,7 @@ def program(
         in_lanes=functools.partial(lanes_of, routines, "llvm") if machine else None,
         name="test",
         nominal=np.zeros(n) if nominal is None else np.asarray(nominal, dtype=float),
-        layout=Layout(slots or {}),
+        layout=Layout(slots or {}, shown_units or {}),
         resets=tuple(kernels.get(f"reset{i}") for i in range(len(resets))),
         transitions=tuple(transitions),
         differentiate=lambda: (kernels.get("jacobian"), pattern),
@@ -94,7 +95,7 @@ def decay(**options: Any) -> Program:
 
 def oscillator(**options: Any) -> Program:
     """Return an oscillator of mass 1 with the parameters (stiffness, damping) and the states position and velocity."""
-    slots = {"spring.q": Slot("x", 0, (), "m"), "mass.v": Slot("x", 1, (), "m/s"), "force": Slot("out", 0, (), "N")}
+    slots = {"spring.q": Slot("x", 0), "mass.v": Slot("x", 1), "force": Slot("out", 0)}
     return program(
         lambda t, x, p, m: [x[1], -p[0] * x[0] - p[1] * x[1]],
         (2, 2, 0),
@@ -103,6 +104,7 @@ def oscillator(**options: Any) -> Program:
         outputs=lambda t, x, p, m: [-p[0] * x[0] - p[1] * x[1]],
         roles=("dissipated",),
         slots=slots,
+        shown_units={"spring.q": "m", "mass.v": "m/s", "force": "N"},
         **options,
     )
 
@@ -137,7 +139,8 @@ def ball(**options: Any) -> Program:
         energies=lambda t, x, p, m: [p[0] * x[0], 0.5 * x[1] * x[1]],
         resets=[lambda t, x, p, m: [x[0], -p[1] * x[1]]],
         transitions=[RunTransition("floor", 0, 0.0, 0.0, "impact")],
-        slots={"height": Slot("x", 0, (), "m"), "velocity": Slot("x", 1, (), "m/s")},
+        slots={"height": Slot("x", 0), "velocity": Slot("x", 1)},
+        shown_units={"height": "m", "velocity": "m/s"},
         **options,
     )
 
@@ -180,3 +183,15 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
 def beam(links: int, **options: Any) -> Program:
     """Return a beam at rest with the parameters (stiffness, force)."""
     return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)
+
+
+def vanderpol():
+    return program(lambda t, x, p, m: [x[1], p[0] * ((1.0 - x[0] * x[0]) * x[1]) - p[1] * x[0]], (2, 2, 0))
+
+
+def robertson(**options):
+    def rates(t, x, p, m):
+        fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
+        return [fast - slow, slow - fast - 3e7 * x[1] * x[1], 3e7 * x[1] * x[1]]
+
+    return program(rates, (3, 0, 0), **options)

@@ -15,7 +15,6 @@ METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force=None, paths=("time",), **parameters):
-    """Return a mass of 1 kg under a force, whose momentum is the integral of the force."""
     graph, v = Graph("pushed"), J1("v")
     own = Se("push", lambda u: u, signals=["p.y"]) if force is None else Se("push", force, signals=list(paths))
     graph.connect(own, v).connect(v, I("m", 1.0))

@@ -51,7 +51,6 @@ def path(place, start, end):
 
 
 def energy(run, *levers, mass=0.1):
-    """Return the kinetic energy at the start and at the end of a run."""
     phi, w = run["angle.phi"][[0, -1]], run["turn.flow"][[0, -1]]
     return 0.5 * w**2 * (1.0 + mass * sum(lever(phi) ** 2 for lever in levers))
 

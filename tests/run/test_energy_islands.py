@@ -103,8 +103,8 @@ def test_pseudo_bonds_have_their_own_energy_unit():
     assert units == {("generic",): "J", ("heat",): "K W s"}
     assert run.ledger.unit == "J" and run.ledger.stored[0] == pytest.approx(2.0) and run.ledger.in_play < 3.0
     unit = units["heat",]
-    assert run.program.layout["store.energy"].unit == unit and run.program.layout["spring.energy"].unit == "J"
-    assert run.program.layout["wall.power"].unit == "K W" and unit in run.ledger.tables()
+    assert run.program.layout.unit("store.energy") == unit and run.program.layout.unit("spring.energy") == "J"
+    assert run.program.layout.unit("wall.power") == "K W" and unit in run.ledger.tables()
     by_domain = run.ledger.tables().partition("domain by domain")[2].partition("element by element")[0]
     assert re.findall(">(J|K W s)<", by_domain) == ["J", unit]
     alone = compile_model(beside(Graph("g"), "pseudo-bonds, 43 kJ")).simulate(3.0)

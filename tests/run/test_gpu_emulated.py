@@ -5,12 +5,13 @@ import shutil
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, I, R, Se, sweep
+from bondgraph import sweep
 from bondgraph.sweeps import events, first_time, last, lowest, peak, uniform
 from examples.bouncing_ball import with_restitution
 from tests.inner.devices import LoadedKernel, choose
 from tests.ptx_emulator import Emulated
 from tests.run.stand_in_gpu import StandIn
+from tests.sweeps.oscillators import oscillator
 from tests.systems import SYSTEMS
 
 pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")]
@@ -34,12 +35,6 @@ def gpu(monkeypatch, tmp_path):
     monkeypatch.setattr(choose, "MAKERS", {"cuda": lambda number: plugged})
     monkeypatch.setattr(choose, "_opened", {})
     return plugged
-
-
-def oscillator():
-    graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
-    graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
-    return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
 
 
 CASES = {

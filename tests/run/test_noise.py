@@ -13,6 +13,7 @@ from screws import scalars as s
 from tests.analysis.models import motor
 from tests.inner.run import MAX_COUPLING, MIN_COUPLING, Bound, CouplingStructure, StructureCache, simulate, structure_of
 from tests.run.problems import oscillator, program
+from tests.run.test_error_control import coupled
 from tests.witnesses import balancing
 from tests.witnesses.coupling_structure import strong_components, structure_by_lists
 from tests.witnesses.natural_scales import natural_scales
@@ -161,12 +162,6 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
     )
     assert scales[1] == pytest.approx(1e-12 / 1e-12 / np.sqrt(w2), rel=1e-6)
     assert 0.0 < scales[2] <= 1e-12 / 1e6
-
-
-def coupled(matrix):
-    columns, rows = np.nonzero(matrix.T)
-    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
-    return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():

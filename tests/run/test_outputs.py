@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from bondgraph import Compiled, Graph, compile_model
+from bondgraph import Compiled, compile_model
 from examples import rolling_eggs
 from tests.inner.run import MAX_REQUESTS, Result, outputs
 from tests.inner.schedule import is_large
@@ -17,16 +17,11 @@ from tests.schedule.graphs import bouncing, chain
 LARGE = 400
 
 
-def eggs() -> Graph:
-    built = rolling_eggs.build()
-    return built[0] if isinstance(built, tuple) else built
-
-
 MODELS = {
     "a chain": lambda: chain(3, cubic=True),
     "bounces": lambda: bouncing(3),
     "a chain in loops": lambda: chain(LARGE),
-    "charts": eggs,
+    "charts": lambda: rolling_eggs.build()[0],
 }
 
 

@@ -12,11 +12,7 @@ import pytest
 
 from tests.inner.run import StructureCache, Workspace, prepare, workers, workspace
 from tests.run.problems import oscillator
-
-
-def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
-    random = np.random.default_rng(3)
-    return random.uniform([50.0, 0.0], [400.0, 5.0], (runs, 2)), random.normal(size=(runs, 2))
+from tests.run.test_prepared import points
 
 
 @pytest.mark.parametrize("threads", [1, 2])

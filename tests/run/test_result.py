@@ -20,7 +20,7 @@ METHODS = ["dop853", "rodas5p"]
 
 
 def test_names_shapes_and_unknown_names():
-    slots = {"body.pose": Slot("x", 0, (2, 2), "m"), "stiffness": Slot("p", 0), "force": Slot("out", 1, (2,), "N")}
+    slots = {"body.pose": Slot("x", 0, (2, 2)), "stiffness": Slot("p", 0), "force": Slot("out", 1, (2,))}
     made = program(lambda t, x, p, m: list(x), (4, 1, 0), outputs=lambda t, x, p, m: [t, x[0] + p[0], x[1]], slots=slots)
     result = simulate(made, [1.0, 2.0, 3.0, 4.0], [7.0], [], 1.0, samples=0.25)
     assert result["body.pose"].shape == (5, 2, 2)
@@ -303,8 +303,9 @@ def test_layout_is_a_mapping():
 
 
 def test_each_component_has_its_unit():
-    layout = Layout({"H": Slot("out", 0, (4, 4), "1, m"), "K": Slot("p", 0, (2, 2), "N, N m"), "w": Slot("x", 0, (2,), "V, A")})
-    assert [layout[name].unit for name in ("H[0, 3]", "H[2, 2]", "K[1, 0]", "K[0, 1]", "w[1]")] == ["m", "1", "N", "N m", "A"]
+    slots = {"H": Slot("out", 0, (4, 4)), "K": Slot("p", 0, (2, 2)), "w": Slot("x", 0, (2,))}
+    layout = Layout(slots, {"H": "1, m", "K": "N, N m", "w": "V, A"})
+    assert [layout.unit(name) for name in ("H[0, 3]", "H[2, 2]", "K[1, 0]", "K[0, 1]", "w[1]")] == ["m", "1", "N", "N m", "A"]
 
 
 def peaked(formula):

@@ -145,9 +145,11 @@ def test_cradles(count, how, expected, gap):
     )
     assert run.ok, run.failure
     np.testing.assert_allclose(velocities(run, M), expected, atol=1e-12)
-    taken = [event.simultaneous for event in run.events]
-    assert len(taken) == (1 if how == "simultaneous" else count - 1)
-    assert all(len(of) == (count - 1 if how == "simultaneous" else 0) for of in taken)
+    taken = [len(event.simultaneous) for event in run.events]
+    if how == "simultaneous":  # bodies that then move together may touch again by rounding error
+        assert taken[0] == count - 1 and not any(taken[1:])
+    else:
+        assert taken == [0] * (count - 1)
     assert run.events[0].name == ("a0" if how == "sequential" else ", ".join(f"a{i}" for i in range(count - 1)))
 
 
@@ -211,7 +213,6 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both ends rebound at half the speed of the impact, for any order of the supports."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2

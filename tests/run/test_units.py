@@ -10,7 +10,7 @@ import pytest
 from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model
 from screws import scalars as s
 from tests.inner.run import simulate
-from tests.run.problems import ball, beam, bumper, oscillator, program, top
+from tests.run.problems import ball, beam, bumper, oscillator, program, robertson, top
 
 LINKS = 12
 
@@ -40,14 +40,6 @@ def forced(**options):
         energies=lambda t, x, p, m: [0.5 * x[0] * x[0]],
         **options,
     )
-
-
-def robertson(**options):
-    def rates(t, x, p, m):
-        fast, slow = 1e4 * x[1] * x[2], 0.04 * x[0]
-        return [fast - slow, slow - fast - 3e7 * x[1] * x[1], 3e7 * x[1] * x[1]]
-
-    return program(rates, (3, 0, 0), **options)
 
 
 CASES = {

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.inner.run import STEP, Program, StructureCache, balance_strong_cycles, fastest_rates, simulate
+from tests.inner.run import STEP, Program, balance_strong_cycles, fastest_rates, simulate
 from tests.run.problems import beam, program
+from tests.run.test_error_control import coupled
 
 LINKS = 20
 METHODS = ("dop853", "rodas5p")
@@ -44,12 +45,6 @@ def test_tiny_states_that_matter_keep_their_digits():
     assert abs(run.x[-1, 2] / (1.0 - np.exp(-2.0)) - 1.0) < 2e-4
 
 
-def couplings(matrix):
-    columns, rows = np.nonzero(matrix.T)
-    indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
-    return StructureCache(indptr, rows).couplings(matrix[rows, columns])
-
-
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
@@ -61,12 +56,12 @@ def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple
 def test_weak_couplings_do_not_determine_the_fastest_rates(weak):
     random = np.random.default_rng(3)
     for n in (3, 12, 40):
-        rates = fastest_rates(couplings(line(n, 5.0, weak, random)[0]), 1e3)
+        rates = fastest_rates(coupled(line(n, 5.0, weak, random)[0]), 1e3)
         assert np.all((rates > 5.0 / STEP) & (rates < 5.0 * 100.0))  # a uniform ramp of scales along the line may remain
 
 
 def scales_of(matrix, start):
-    found = couplings(matrix)
+    found = coupled(matrix)
     structure, n = found.structure, len(matrix)
     graph = SimpleNamespace(rows=structure.rows, columns=structure.columns, inner=structure.inner)
     graph.inners, graph.states = len(structure.inner), n

@@ -127,6 +127,7 @@ def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pyt
     llvm = machine.binding()
     features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
+    monkeypatch.setattr(machine, "_processor", machine._processor.__wrapped__)  # which caches the processor of this machine
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: "skylake-avx512")
     monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: features)
     made, _, _ = schedule_routines(equations(chain(600).freeze()))

@@ -41,31 +41,26 @@ SINGLE = [surfaces.plane(), surfaces.cylinder(0.02), surfaces.torus(0.05, 0.02),
 def by_differences(surface, q, chart, h=1e-3):
     """Return M, K, T from the definition, with frames differenced in R^3 (error h^4)."""
 
-    def derivative(function):
+    def derivative(function, at):
         columns = []
         for k in range(2):
             step = h * np.eye(2)[k]
-            ends = [function(q + s * step) for s in (-2.0, -1.0, 1.0, 2.0)]
+            ends = [function(at + s * step) for s in (-2.0, -1.0, 1.0, 2.0)]
             columns.append((ends[0] - 8.0 * ends[1] + 8.0 * ends[2] - ends[3]) / (12.0 * h))
         return np.stack(columns, axis=-1)
 
+    def point(at):
+        return surface.point(at, chart)
+
     def axes(at):
-        c = derivative_at(at)
+        c = derivative(point, at)
         x = c[:, 0] / np.linalg.norm(c[:, 0])
         z = np.cross(c[:, 0], c[:, 1])
         z = z / np.linalg.norm(z)
         return np.stack([x, np.cross(z, x), z], axis=-1)
 
-    def derivative_at(at):
-        columns = []
-        for k in range(2):
-            step = h * np.eye(2)[k]
-            ends = [surface.point(at + s * step, chart) for s in (-2.0, -1.0, 1.0, 2.0)]
-            columns.append((ends[0] - 8.0 * ends[1] + 8.0 * ends[2] - ends[3]) / (12.0 * h))
-        return np.stack(columns, axis=-1)
-
-    now, rates = axes(q), derivative(axes)
-    M = now[:, :2].T @ derivative_at(q)
+    now, rates = axes(q), derivative(axes, q)
+    M = now[:, :2].T @ derivative(point, q)
     K = now[:, :2].T @ rates[:, 2, :] @ np.linalg.inv(M)
     T = now[:, 1] @ rates[:, 0, :] @ np.linalg.inv(M)
     return now, M, K, T

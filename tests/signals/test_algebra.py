@@ -30,7 +30,7 @@ def test_gain_sum_and_product() -> None:
         assert value(model, "p.y", t) == pytest.approx(-3.0 * t * t * s)
         assert value(model, "minus.y", t) == -t
         assert value(model, "k.y", t, {"k.k": 5.0}) == pytest.approx(5.0 * t)
-    assert model.program.layout["k.y"].unit == "V"
+    assert model.program.layout.unit("k.y") == "V"
 
 
 @pytest.mark.parametrize("k", [2.0, [1.0, 2.0, 3.0], [[1.0, 0.0, 2.0], [0.0, 1.0, -1.0]]])

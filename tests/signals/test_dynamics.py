@@ -27,7 +27,7 @@ def test_integrator_lowpass_and_derivative_of_a_sine() -> None:
     np.testing.assert_allclose(run["low.y"], low, atol=1e-8)
     np.testing.assert_allclose(run["slope.y"], (np.sin(w * t) - low) / T, atol=1e-7)
     np.testing.assert_allclose(run["slope.filtered"], low, atol=1e-8)
-    assert model.program.layout["sum.y"].unit == "m"
+    assert model.program.layout.unit("sum.y") == "m"
     slower = model.simulate(5.0, rtol=1e-10, samples=0.1, parameters={"low.time_constant": 3.0})
     size, decay = 1.0 + (3.0 * w) ** 2, np.exp(-t / 3.0)
     wanted = (np.sin(w * t) - 3.0 * w * (np.cos(w * t) - decay)) / size
@@ -83,7 +83,7 @@ def test_transfer_function_without_poles_is_a_gain() -> None:
     model = compiled(ramped(), signals.transfer_function("h", "t.y", [0.0, 3.0], Parameter([2.0], "s")))
     assert value(model, "h.y", 2.0) == 3.0
     assert not model.system.states
-    assert model.program.layout["h.den"].unit == "s"
+    assert model.program.layout.unit("h.den") == "s"
 
 
 @pytest.mark.parametrize("gains", [(4.0,), (4.0, 3.0), (4.0, None, 0.5, 0.1), (4.0, 3.0, 0.5, 0.1)])

@@ -27,8 +27,10 @@ from bondgraph import (
     R,
     Se,
     Sf,
+    StateSpec,
     Transition,
     by_mode,
+    compile_model,
     dump_model,
     parse_model,
     signals,
@@ -116,7 +118,7 @@ def test_every_output_pairs_the_number_with_its_unit() -> None:
     assert "c.capacitance  20. mF" in str(compiled.parameters) and str(compiled.parameters["r.resistance"]) == "0.5 kΩ"
     assert ">20</td>" in compiled.parameters._repr_html_() and ">mF</td>" in compiled.parameters._repr_html_()
     result = compiled.simulate(0.01, progress=False)
-    assert result["c.capacitance"] == 20.0 and compiled.program.layout["c.capacitance"].unit == "mF"
+    assert result["c.capacitance"] == 20.0 and compiled.program.layout.unit("c.capacitance") == "mF"
     text = document(compiled)
     assert r"c.\allowbreak capacitance} & mF & $20$" in text and r"k$\Omega$ & $0.5$" in text
     assert "20 mF in the table is 0.02 F" in text
@@ -150,7 +152,7 @@ def test_values_by_mode_are_converted() -> None:
     assert str(given.parameters["d.damping in braked"]) == "4. N s/mm"
     one, two = (compiled.simulate(1.0, samples=0.1, progress=False) for compiled in (given, si))
     assert np.array_equal(one["v.flow"], two["v.flow"]) and one["d.damping"][-1] == 4000.0
-    assert given.program.layout["d.damping"].unit == "N s/m"
+    assert given.program.layout.unit("d.damping") == "N s/m"
 
 
 def test_loops_over_identical_parts_convert_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +264,22 @@ def test_chemistry_takes_units() -> None:
     graph = Graph("g").connect(node, Ce("a", P(2.0, "1/mmol"), RT=P(2.5, "kJ/mol"), initial=P(1.0, "mmol")))
     graph.connect(node, R("leak", flow=lambda e: 0.0 * e))
     assert float(graph.compile(progress=False).evaluate()["a.effort"]) == pytest.approx(2500.0 * math.log(2.0), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("state", "units", "value", "unit"),
+    [
+        (Parameter(2.0, "mm"), {}, 2e-3, "m"),
+        (Parameter(2.0, "m"), {"x": "mm"}, 2000.0, "mm"),
+        (3.0, {"x": "mm"}, 3.0, "mm"),
+        (StateSpec(3.0), {"x": "mm"}, 3.0, "mm"),
+        (StateSpec(3.0, unit="m"), {}, 3.0, "m"),
+        (3.0, {}, 3.0, ""),
+    ],
+)
+def test_a_state_of_a_block_has_the_unit_of_its_start_value_or_of_units(state, units, value, unit) -> None:
+    drift = Block("drift", [("rate", lambda x: -2.0 * x, "x")], states={"x": state}, rates={"x": "rate"}, units=units)
+    compiled = compile_model(Graph("drift").add(drift), backend="numpy")
+    start = compiled.states["drift.x"]
+    assert (start.value, start.unit) == (pytest.approx(value), unit)
+    assert compiled.program.layout.unit("drift.rate") == (f"{unit}/s" if unit else "")

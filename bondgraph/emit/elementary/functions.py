@@ -22,15 +22,15 @@ _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
-def _of_bits(bits: int) -> float:
+def of_bits(bits: int) -> float:
     (number,) = struct.unpack("<d", struct.pack("<q", bits))
     return float(number)
 
 
-_SQRT_HALF = _of_bits(0x3FE6A09E667F3BCD)
-_TO_ONE = _of_bits(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+_SQRT_HALF = of_bits(0x3FE6A09E667F3BCD)
+_TO_ONE = of_bits(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
 """Difference of the bit patterns of 1 and sqrt(1/2)."""
-_ONE_BIT = _of_bits(1)
+_ONE_BIT = of_bits(1)
 _EXPONENT_OFFSET = 4503599627370496.0 + 1023.0
 
 _EXP = (

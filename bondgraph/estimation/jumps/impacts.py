@@ -106,7 +106,6 @@ class CollisionJumps:
         return interact(table, *sides)
 
     def after_part(self, part: ImpactPart, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a part of a collision; raise E374 if it does not exist."""
         kernels, impact = self._kernels, part.impact
         context = EventScales.of(kernels, event, D)
         refuse_separating(context, part.transitions, at, D, dt)

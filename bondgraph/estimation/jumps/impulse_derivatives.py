@@ -54,8 +54,6 @@ class PrecedingSegment:
 
 @dataclass(frozen=True)
 class _Call:
-    """Kernel bound to its own arrays: its time, its modes, blocks of its input vector, and its output."""
-
     time: np.ndarray
     modes: np.ndarray
     blocks: tuple[np.ndarray, ...]
@@ -117,7 +115,6 @@ class RunKernels:
         return D
 
     def matches(self, x: np.ndarray, before: np.ndarray, after: np.ndarray) -> bool:
-        """Return True if x equals the state after an event to within `EQUAL` times the size of the states before and after it."""
         if (x == after).all():
             return True
         size = np.maximum(self.sizes, np.maximum(np.abs(before), np.abs(after)))
@@ -410,15 +407,12 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the error for contacts that close simultaneously only by chance: a change `along` some numbers (k,) separates the
-    times."""
     name = kernels.bound.program.transitions[transition].name
     why = f'"{name}" closes at the same time by chance: a change of these quantities would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
 
 
 def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
-    """Return the error for an impact at edges; `names` are the elements of its scalars."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))

@@ -1,4 +1,4 @@
-"""Jump conditions of sensitivities where rates jump at a state: a comparison, `sign` or `floor` changes, without a transition.
+"""Jump conditions of sensitivities where rates jump at a state: a comparison, `sign`, `floor` or lookup changes.
 
 At the crossing of the surface h(t, x, p) = 0 the rates jump from f to f+, so
 
@@ -25,7 +25,7 @@ SAME_RATES = 1e-6
 NEVER = 1e150
 """Level of a guard that is not watched."""
 
-MAX_KINKS = 2
+MAX_KINKS = 1000
 """Number of crossings without a jump after which a surface is no longer watched."""
 
 

@@ -161,7 +161,6 @@ class EventJumps:
         self._colliding = None if collisions is None else CollisionJumps(kernels, collisions)
 
     def events(self, at: SensitivityState, group: Sequence[Event], before: PrecedingSegment) -> None:
-        """Carry out the transitions of one instant, in place."""
         kernels, first = self._kernels, group[0]
         at.x, at.m = first.x_before.copy(), first.m_before.copy()
         steps = [step for event in group for step in self._steps(at, event)]
@@ -247,8 +246,6 @@ class ClockJumps:
         self.doubts: dict[str, None] = {}
 
     def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out the due ticks and time events in place; return the guards before them, and the derivative dt of their
-        time."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
@@ -286,7 +283,6 @@ class ClockJumps:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """Return the distinct derivatives dt/dp (k,) of the time events at a given time."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None

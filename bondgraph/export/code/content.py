@@ -214,9 +214,13 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     routines, system, pattern = trace(compiled.system)
     steps = {word: listing(routine.reference) for word, routine in routines.items()}
     loops = [loop for loop in system.loops if loop.guesses]
-    modes = [(n.removesuffix(".mode"), (), "", f": {_options(states)}") for n, (states, _) in system.modes.items()]
-    x = entries(_valued(system, [state.name for state in system.states]), BLOCKS)
-    p = entries(_valued(system, list(system.parameters)), [*BLOCKS, *_named(x)])
+    modes = [
+        (n.removesuffix(".mode"), (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(states)))
+        for n, (states, _) in system.modes.items()
+    ]
+    units = compiled.program.layout.units
+    x = entries(_valued(system, [state.name for state in system.states], units), BLOCKS)
+    p = entries(_valued(system, list(system.parameters), units), [*BLOCKS, *_named(x)])
     m = entries(modes, [*BLOCKS, *_named(x), *_named(p)])
     start_of = {entry.name: entry.start for entry in p}
     return Content(
@@ -229,10 +233,10 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
         x=x,
         p=p,
         m=m,
-        y=entries(_valued(system, output_names(system))),
+        y=entries(_valued(system, output_names(system), units)),
         guards=entries([(transition_text(system, event), (), "", "") for event in system.events]),
-        powers=entries([(power.element, (), system.values[power.value].unit, f", {power.role}") for power in system.powers]),
-        energies=entries([(path, (), system.values[value].unit, "") for path, value in system.energies]),
+        powers=entries([(power.element, (), units[power.value], f", {power.role}") for power in system.powers]),
+        energies=entries([(path, (), units[value], "") for path, value in system.energies]),
         pattern=pattern,
         resets=_of_events(system, steps, "reset"),
         pushes=_of_events(system, steps, "push"),
@@ -269,18 +273,13 @@ def _checked(compiled: Compiled, name: str | None) -> str:
     return name
 
 
-def _valued(system: System, names: Sequence[str]) -> list[tuple[str, tuple[int, ...], str, str]]:
+def _valued(system: System, names: Sequence[str], units: Mapping[str, str]) -> list[tuple[str, tuple[int, ...], str, str]]:
     aliases: dict[str, list[str]] = {}
     for alias, target in system.aliases.items():
         if ":" not in alias and not alias.startswith("-"):
             aliases.setdefault(target, []).append(alias)
-    values = [(name, system.values[name]) for name in names]
     remarks = [f"; also {', '.join(sorted(aliases[name])[:2])}" if name in aliases else "" for name in names]
-    return [(name, value.shape or (), value.unit, remark) for (name, value), remark in zip(values, remarks, strict=True)]
-
-
-def _options(states: Sequence[str]) -> str:
-    return ", ".join(f"{k} {state}" for k, state in enumerate(states))
+    return [(name, system.values[name].shape or (), units[name], remark) for name, remark in zip(names, remarks, strict=True)]
 
 
 def _named(entries: Iterable[Entry]) -> list[str]:

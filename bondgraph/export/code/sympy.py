@@ -136,11 +136,10 @@ class SymPyRoutine:
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
         """Return a function of t and the sequences x, u, p, m, made by `sympy.lambdify` with these `options` and the steps as
         `cse`."""
-
-        def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
-            return list(self.steps), list(self.results)
-
-        compiled_function: Callable[..., list[Any]] = sympy.lambdify(self.arguments, [], modules, cse=common_steps, **options)
+        common_steps = list(self.steps), list(self.results)
+        compiled_function: Callable[..., list[Any]] = sympy.lambdify(
+            self.arguments, [], modules, cse=lambda _: common_steps, **options
+        )
         return compiled_function
 
     @answer_old_names

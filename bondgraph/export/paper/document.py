@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from xml.etree import ElementTree
 
-from bondgraph.assembly.implied_units import units_of
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
@@ -111,7 +110,7 @@ def paper_of(compiled: Compiled, digits: int) -> Paper:
         for each in body.definitions.definitions.values()
         for block in _definition(each, each.number in body.definitions.with_all_arguments, noted)
     ]
-    units = units_of(system)
+    units = compiled.program.layout.units
     tabled = [*tables.parameters(compiled, letters, units, digits), *tables.states(compiled, letters, units, digits)]
     tabled += tables.values(compiled, letters, units)
     alike = [branch for top in tree for branch in top.all() if branch.index]

@@ -134,7 +134,8 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         name = program.transitions[int(space.handler.table["requested_transition"])].name
         why = f'"{name}" may collide at the same time as other bodies, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after another')
-    if course.status != Status.STOP and not (space.handler is not None and _is_terminal(space.handler, course.status)):
+    terminal = space.handler is not None and space.handler.table["outcome"] == EventOutcome.TERMINAL
+    if course.status != Status.STOP and not (course.status == Status.EVENT_ENDS and terminal):
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
@@ -145,10 +146,6 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
 def _has_consulted_python(handler: EventHandler) -> bool:
     table, ended = handler.table, not handler.is_consistent
     return bool(table["consulted"]) or handler.consultations > ended
-
-
-def _is_terminal(handler: EventHandler, status: Status) -> bool:
-    return status == Status.EVENT_ENDS and handler.table["outcome"] == EventOutcome.TERMINAL
 
 
 def _text(status: Status) -> str:

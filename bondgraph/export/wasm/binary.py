@@ -6,7 +6,7 @@ conventions of its tools for linking.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 _CUSTOM, _IMPORT, _EXPORT, _DATA = 0, 2, 7, 11
 _FUNCTION, _DATA_SYMBOL, _SECTION, _SYMBOL_TABLE = 0, 1, 3, 8
@@ -104,24 +104,3 @@ def with_exports(code: bytes, exported: Iterable[str]) -> bytes:
     place = next((k for k, (kind, _) in enumerate(kept) if kind > _EXPORT), len(kept))
     kept.insert(place, exports)
     return code[:_HEAD] + b"".join(bytes([kind]) + _counted(body) for kind, body in kept)
-
-
-def imported_functions(module: bytes) -> Iterator[str]:
-    for kind, body in _sections(module):
-        reader = _Reader(body)
-        for _ in range(reader.number() if kind == _IMPORT else 0):
-            reader.bytes()
-            name, what = reader.bytes().decode(), reader.byte()
-            if what == _FUNCTION:
-                yield name
-            elif what == 3:  # a global: its type and mutability
-                reader.place += 2
-                continue
-            elif what == 1:  # a table: the type of its entries
-                reader.byte()
-            if what == _FUNCTION:
-                reader.number()
-            else:
-                if reader.number() & 1:
-                    reader.number()
-                reader.number()

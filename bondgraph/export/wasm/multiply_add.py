@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import struct
-
+from bondgraph.emit.elementary.functions import of_bits
 from bondgraph.emit.kernel_language.language import bits_down, bits_sum, bits_up, finite, inline
 
-
-def _of_bits(bits: int) -> float:
-    (number,) = struct.unpack("<d", struct.pack("<q", bits))
-    return float(number)
-
-
-_HALF_OF_LOW, _LOW = _of_bits(1 << 26), 27
+_HALF_OF_LOW, _LOW = of_bits(1 << 26), 27
 """Half a unit in the last place of the high half of a number, as bits, and the number of bits of its low half."""
-_NEXT, _PREVIOUS = _of_bits(1), _of_bits(-1)
+_NEXT, _PREVIOUS = of_bits(1), of_bits(-1)
 """Steps from a number to its neighbours with larger and smaller absolute value, as bits."""
 
 

@@ -24,7 +24,7 @@ from bondgraph.export.wasm.module import is_available
 from bondgraph.model.arguments import names_of
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import FLAT
-from bondgraph.run.program.names import Slot
+from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.names import similar_names
@@ -103,7 +103,7 @@ def live_page(
     panels = _panels(compiled, show)
     run, steps = run_content(compiled, t_end, "live_page", None, parameters, initial, settings)
     facts: dict[str, Any] = {
-        "panels": _panel_facts(panels),
+        "panels": _panel_facts(panels, compiled.program.layout),
         "live": [slider_facts(run, name, bounds) for name, bounds in (live or {}).items()],
         "span": [float(run.dates[0]), float(run.dates[-1])],
         "flat": FLAT,
@@ -127,24 +127,25 @@ Panel = Sequence[tuple[str, Slot]]
 def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
-        plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout[word])]
+        plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout, word)]
         show = plain[:DEFAULT_PANELS]
     panels: list[Panel] = [
         [(each, layout[each]) for each in names_of(words, "show")] for words in ([show] if isinstance(show, str) else show)
     ]
     for panel in panels:
-        names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}
+        names = [word for word, _ in panel]
+        units = {layout.unit(word) for word in names}
         if any(slot.block == "p" for _, slot in panel):
             raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
-        if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
-            words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
+        if len(units) != 1 or not all(_has_one_unit(layout, word) for word in names):
+            words = ", ".join(f'"{word}" ({layout.unit(word) or "1"})' for word in names)
             why = f"the curves of a panel need the same unit, but their units are {words or 'none'}"
             raise _refuse_panel(name, *names, why=why, several=len(units) > 1)
     return panels
 
 
-def _has_one_unit(slot: Slot) -> bool:
-    return slot.size > 0 and not set(",;") & set(slot.unit)
+def _has_one_unit(layout: Layout, name: str) -> bool:
+    return layout[name].size > 0 and not set(",;") & set(layout.unit(name))
 
 
 def _refuse_panel(model: str, *names: str, why: str, several: bool = False) -> ModelError:
@@ -158,11 +159,11 @@ def _labels(name: str, slot: Slot) -> Iterator[str]:
         yield f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
-def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
+def _panel_facts(panels: Sequence[Panel], layout: Layout) -> list[dict[str, Any]]:
     columns = itertools.count()
     return [
         {
-            "unit": _shown_unit(panel[0][1].unit),
+            "unit": _shown_unit(layout.unit(panel[0][0])),
             "curves": [{"name": label, "column": next(columns)} for word, slot in panel for label in _labels(word, slot)],
         }
         for panel in panels
@@ -200,7 +201,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         why = f"a range needs a minimum and a maximum, with the current value {value:g} between them"
         cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
         raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
-    return {"name": name, "unit": _shown_unit(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
+    return {"name": name, "unit": _shown_unit(layout.unit(name)), "index": slot.start, "value": value, "low": low, "high": high}
 
 
 def doubts_of(result: Result) -> list[str]:

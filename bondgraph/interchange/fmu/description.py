@@ -56,7 +56,6 @@ class Description:
 
 
 def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FMI 2.0 or 3.0 with co-simulation") -> ModelError:
-    """Return E690 for a file that cannot be used as an FMU."""
     return refusal("E690", f'"{Path(path).name}" cannot be used: {why}', cure, about=str(path), why=details)
 
 

@@ -70,7 +70,6 @@ class FmuInstance:
 
     @property
     def address(self) -> int:
-        """Address of the instance, the first argument of its functions."""
         return self._component.value or 0
 
     def begin(self, parameters: Mapping[FmuVariable, float]) -> None:
@@ -95,7 +94,6 @@ class FmuInstance:
         self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
 
     def failed(self, what: str, time: float, *details: str, cure: str = _CURE) -> RunError:
-        """Return E692 for an FMU that cannot continue at `time`, s, with its last messages."""
         words = (*details, *self._messages[-_MAX_MESSAGES:])
         self._messages.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
@@ -110,7 +108,6 @@ class FmuInstance:
             raise self.failed(f"has no function {name}", self.start, cure=cure) from None
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the FMU for this instance; raise E692 with its messages if it fails."""
         if (status := self._function(name)(self._component, *arguments)) > _WARNING:
             raise self.failed(f"fails in {name} with status {status}", self.start)
 

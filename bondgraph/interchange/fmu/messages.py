@@ -45,5 +45,4 @@ def logger() -> int:
 
 
 def listener(record: Callable[[int, bytes | None], None]) -> Any:
-    """Return a C function that takes the status and the text of a message."""
     return _LISTENER(record)

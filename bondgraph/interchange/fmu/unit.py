@@ -33,7 +33,6 @@ class FmuUnit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the outputs, then of the inputs."""
         return tuple(each.name for each in (*self.output_variables, *self.input_variables))
 
     @property
@@ -67,7 +66,6 @@ class FmuUnit:
 
 
 def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]:
-    """Return variables grouped by type, with indices that count from `first`."""
     of_kind: dict[str, list[int]] = {}
     for place, variable in enumerate(variables, first):
         of_kind.setdefault(variable.type_name, []).append(place)

@@ -82,7 +82,6 @@ class Arithmetic:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Arguments that the formula reads, in the order of their first use."""
         return tuple(dict.fromkeys(self.arguments[step[1]] for step in self.steps if step[0] == "argument"))
 
 
@@ -136,7 +135,6 @@ def _tree(text: str) -> ast.expr:
 
 
 def _operands(node: ast.AST) -> list[ast.expr]:
-    """Return the operands of a node in the order of evaluation; raise `InvalidFormula` for a node that is not arithmetic."""
     match node:
         case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
             return [left, right]
@@ -157,7 +155,6 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _refused(node: ast.AST) -> str:
-    """Return the reason why a node is not arithmetic, and a replacement, if there is one."""
     cures: dict[type, str] = {
         ast.IfExp: "; use where(condition, a, b)",
         ast.Compare: "; compare two values, with < <= > >= or ==",
@@ -221,7 +218,6 @@ def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
 
 
 def _listed(name: str, names: Sequence[str]) -> str:
-    """Return similar names; if there are none, the first of all names."""
     return ", ".join(similar_names(name, names) or names[:20])
 
 
@@ -250,7 +246,6 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a real number below 2^1023, or None for a value that is not a number; raise `InvalidFormula` for other numbers."""
     if isinstance(value, complex):
         raise InvalidFormula("it takes a root of a negative number, which is complex")
     if type(value) not in (int, float):

@@ -32,7 +32,6 @@ class Document:
     lines: Mapping[str, int]
 
     def place(self, path: str) -> Place:
-        """Return the line of a key, or of the nearest key that contains it."""
         while path and path not in self.lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return Place(self.file, self.lines.get(path, 1))
@@ -42,8 +41,6 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the content of a file and its name in messages; raise E630 if it cannot be read, is not UTF-8, or exceeds `largest`
-    bytes."""
     source, name, cure = Path(path), printable_path(path), "the path of a text file"
     try:
         if (size := source.stat().st_size) <= largest:
@@ -57,7 +54,6 @@ def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[
 
 
 def json_document(text: str, file: str) -> Document:
-    """Return the object in JSON text; raise E631 for anything else."""
     try:
         content = strict_json(text, file, LARGEST_FILE)
     except ModelError as error:
@@ -142,7 +138,6 @@ class _Reader:
             self._put(event.value if is_key or event.style else self._plain(event.value, line), line)
 
     def _put(self, value: Any, line: int) -> str:
-        """Put a value or a key into the innermost open container, or make the value the root; return its path."""
         if not self.containers:
             self.root = value
             return ""
@@ -174,7 +169,6 @@ class _Reader:
 
 
 def document_of(text: str, file: str) -> Document:
-    """Parse JSON or YAML text, according to the file's suffix; raise E631 for any other suffix."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

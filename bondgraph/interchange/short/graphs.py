@@ -100,7 +100,6 @@ def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> li
 
 
 def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[str], needed: int) -> list[Problem]:
-    """Return the problems with a graph's keys, the first `needed` of which are required."""
     if not isinstance(content, Mapping):
         return [document.problem("E632", within[:-1], "the graph must be a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
@@ -134,7 +133,6 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "ports": ((dict, type(None)), "a mapping of names to elements, or to their ports"),
     "exports": ((dict, type(None)), "a mapping of names to signals"),
 }
-"""Type and description of the value of each key of a graph."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:

@@ -161,7 +161,6 @@ class ElementReader:
         return Transition(edge["from"], edge["to"], used, [paths[word] for word in guard.used], resets, **words)
 
     def _made(self, path: str, name: str, kind: str, make: Callable[[], Any]) -> Any:
-        """Call `make`, whose messages cite the element's line of the file; return the element or its problems."""
         place = self.document.place(path)
         try:
             with reading_line(place.file, place.line):
@@ -250,7 +249,6 @@ class ElementReader:
         return Block(name, laws, inputs=inputs, **words)
 
     def _need_keys(self, path: str, content: Any, needed: Sequence[str], more: Sequence[str]) -> None:
-        """Raise E632 unless the content is a mapping with all keys in `needed` and otherwise only keys in `more`."""
         what = path.rpartition(".")[2]
         if not isinstance(content, Mapping):
             raise self._error("E632", path, f"{what} must be a mapping", f"{what}: {{{', '.join(needed)}}}")
@@ -275,11 +273,9 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity, or a number if the element is not a source."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 
 
 def _last(path: Any) -> str:
-    """Return the last part of a path, which names a signal in formulas."""
     return str(path).rpartition(".")[2]

@@ -12,7 +12,6 @@ from bondgraph.interchange.short.graphs import NO_PARTS
 from bondgraph.interchange.short.makers import BLOCK_KEYS, FORMULAS, KINDS, TRANSITION_KEYS, Maker
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "static" / "graph.schema.json"
-"""Path of the schema in the documentation of a checkout."""
 _ANY: dict[str, Any] = {}
 _TEXT = {"type": "string"}
 _PATHS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}, {"type": "object", "additionalProperties": _TEXT}]}

@@ -202,7 +202,6 @@ def other_end(b: BoardTable, edge: int, node: int) -> int:
 
 
 def offer(b: BoardTable, cells: Reals, node: int, x: float, y: float, first: int, end: int, before: int) -> int:
-    """Append the free cells at given offsets from (x, y) to the candidates; return the new count."""
     count = before
     for k in range(first, end):
         across, down = x + b.offsets[2 * k], y + b.offsets[2 * k + 1]
@@ -214,7 +213,6 @@ def offer(b: BoardTable, cells: Reals, node: int, x: float, y: float, first: int
 
 
 def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
-    """Store the span of a box without one node: left, right, top, bottom."""
     left, right, top, bottom = _FAR, -_FAR, _FAR, -_FAR
     for m in range(b.nodes):
         if b.inside[g * b.nodes + m] == 1 and m != node:
@@ -280,7 +278,6 @@ def is_valid(b: BoardTable, cells: Reals) -> int:
 
 
 def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store, for every drawing, the cost of each edge by itself, then the cost of each box's size."""
     for k in range(count):
         cells, costs = trials[2 * b.nodes * k :], results[(b.edges + b.boxes) * k :]
         for e in range(b.edges):
@@ -312,7 +309,6 @@ def faults(b: BoardTable, cells: Reals) -> float:
 
 
 def node_cost(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> float:
-    """Return the part of the total cost that depends on the position of a node, for the cell (x, y)."""
     cost = 0.0
     for r in range(b.edges):
         tail, head = b.tails[r], b.heads[r]
@@ -347,8 +343,6 @@ def edge_cost(b: BoardTable, e: int, dx: float, dy: float) -> float:
 
 
 def crossing_cost(b: BoardTable, cells: Reals, e: int, r: int) -> float:
-    """Return the cost of a crossing of edge e, which is under examination, with edge r: 0 if they share a node or do not
-    cross."""
     tail, head, cost = b.tails[r], b.heads[r], 0.0
     if tail != b.p and tail != b.q and head != b.p and head != b.q:
         px, py, dx, dy = b.px, b.py, b.qx - b.px, b.qy - b.py
@@ -361,7 +355,6 @@ def crossing_cost(b: BoardTable, cells: Reals, e: int, r: int) -> float:
 
 
 def touches_of_edge(b: BoardTable, cells: Reals) -> float:
-    """Return the total depth to which the edge under examination cuts into the ellipses around nodes other than its ends."""
     depth = 0.0
     for m in range(b.nodes):
         if m != b.p and m != b.q:

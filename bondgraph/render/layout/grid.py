@@ -33,13 +33,11 @@ def nesting(sketch: Sketch) -> Nesting:
 
 
 def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
-    """Return cells (n, 2) near the positions: boxes are filled from the inside out, then placed like large nodes."""
     children: dict[str, list[Box]] = {}
     for box in sketch.boxes:
         children.setdefault(box.parent, []).append(box)
 
     def fill(path: str) -> dict[int, tuple[int, int]]:
-        """Return cells of all nodes inside a box, from (0, 0)."""
         parts = [{i: (0, 0)} for i, node in enumerate(sketch.nodes) if node.group == path]
         parts += [fill(box.path) for box in children.get(path, [])]
         targets = [positions[list(part)].mean(axis=0) for part in parts]

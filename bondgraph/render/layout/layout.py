@@ -92,7 +92,6 @@ _SLOPES = np.arange(18) / 18.0
 
 
 def rotate_upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Rotate positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
@@ -121,7 +120,7 @@ def _alignment_with_axes(along: np.ndarray) -> float:
 
 
 def automatic_centres(sketch: Sketch) -> np.ndarray:
-    """Return centres (n, 2) in px, y downwards; connected components are laid out separately and arranged in rows."""
+    """Return centres (n, 2) in px, y downwards."""
     where = np.zeros((len(sketch.nodes), 2))
     cells_by_form: dict[object, np.ndarray] = {}
     component_cells: dict[object, np.ndarray] = {}
@@ -169,12 +168,8 @@ def _flat(sketch: Sketch) -> np.ndarray:
     if chain is not None:
         return chain
     flat = stress_positions(graph_distances(count, [(edge.tail, edge.head, 1.0 if edge.bond else 1.5) for edge in sketch.edges]))
-    return improve(first_cells(sketch, 1.5 * rotate_upright(flat, bonds)), prices(sketch), nesting(sketch), _sweeps(count))
-
-
-def _sweeps(count: int) -> int:
-    """Return the number of sweeps; a picture of more than 150 nodes is illegible, and is not improved."""
-    return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
+    sweeps = 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0  # a larger picture is illegible anyway
+    return improve(first_cells(sketch, 1.5 * rotate_upright(flat, bonds)), prices(sketch), nesting(sketch), sweeps)
 
 
 def centres_from_positions(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:

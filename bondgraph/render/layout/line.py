@@ -57,14 +57,12 @@ class Route:
         return float(self._lengths.sum())
 
     def _locate(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pieces and local parameters for parameters (k,) in 0..1."""
         ends = np.cumsum(self._lengths)
         along = np.clip(s, 0.0, 1.0) * ends[-1]
         piece = np.minimum((along[:, None] >= ends[:-1]).sum(axis=1), len(ends) - 1)
         return piece, 1.0 - (ends[piece] - along) / np.maximum(self._lengths[piece], 1e-9)
 
     def at(self, s: np.ndarray) -> np.ndarray:
-        """Return points (k, 2) at parameters s (k,) in 0..1."""
         piece, t = self._locate(s)
         a, c, b = np.moveaxis(self.pieces[piece], 1, 0)
         t = t[:, None]
@@ -99,7 +97,6 @@ class Route:
 
     @property
     def middle(self) -> float:
-        """Return the parameter in the middle of the longest piece."""
         ends, piece = np.cumsum(self._lengths), int(np.argmax(self._lengths.round(3)))
         return float((ends[piece] - self._lengths[piece] / 2) / max(float(ends[-1]), 1e-9))
 
@@ -129,7 +126,6 @@ def straight(start: np.ndarray, end: np.ndarray) -> Route:
 
 
 def through(corners: Sequence[np.ndarray], reach: float) -> Route:
-    """Return a line through corners, omitting those where it does not turn."""
     kept = [np.asarray(corners[0], dtype=float)]
     for k in range(1, len(corners) - 1):
         a, b = corners[k] - kept[-1], corners[k + 1] - corners[k]

@@ -156,7 +156,6 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
 
 
 def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
-    """Return the components connected by bonds, signals and boxes, largest first: their nodes and sketches."""
     import networkx as nx
 
     graph = nx.Graph()
@@ -192,7 +191,6 @@ def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
 
 
 def with_parts_as_nodes(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
-    """Return a sketch with every part as a single node, and only the box of the path `around`, if any."""
     index_of = {int(i): k for k, members in enumerate(parts) for i in members}
     edges = [edge.renumbered(index_of) for edge in sketch.edges]
     boxes = [
@@ -204,7 +202,6 @@ def with_parts_as_nodes(sketch: Sketch, parts: Sequence[np.ndarray], around: str
 
 
 def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
-    """Return the first of `MIRRORS` in which cells (n, 2) match a template (n, 2); None without a match."""
     shifted = cells - cells.min(axis=0)
     for mirror in MIRRORS:
         turned = template * mirror

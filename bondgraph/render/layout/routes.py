@@ -42,7 +42,6 @@ class Obstacles:
     names: np.ndarray
     """Rectangles (k, 2, 2) of the names: left and top, right and bottom."""
     named_nodes: np.ndarray
-    """Node of each name, (k,)."""
     frames: np.ndarray
     """Rectangles (b, 2, 2) of boxes that hold some but not all of these nodes: left and top, right and bottom."""
     around: tuple[frozenset[int], ...]
@@ -69,7 +68,6 @@ def obstacles(sketch: Sketch, where: np.ndarray, among: np.ndarray) -> Obstacles
 
 
 def clip(node: SketchNode, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """Return the point where an edge from a node's centre leaves the gap around its text."""
     along = towards - centre
     along = along / max(float(length(along)), 1e-9)
     if node.shape == "junction":
@@ -79,7 +77,6 @@ def clip(node: SketchNode, centre: np.ndarray, towards: np.ndarray) -> np.ndarra
 
 
 def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return a mask (k, m) of points (k, 2) inside rectangles (m, 2)."""
     return np.all((points[:, None] > low) & (points[:, None] < high), axis=2)
 
 
@@ -88,7 +85,6 @@ def foreign_boxes(world: Obstacles, tail: int, head: int) -> np.ndarray:
 
 
 def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Sequence[tuple[int, Route]]) -> float:
-    """Return the cost of a route of an edge, in px, among the drawn lines (edge, route)."""
     edge, points = sketch.edges[index], route.points
     own_nodes = np.flatnonzero((world.nodes == edge.tail) | (world.nodes == edge.head))
     low, high = points.min(axis=0), points.max(axis=0)
@@ -181,7 +177,6 @@ class RoutingGrid:
 
 
 def routing_grid(world: Obstacles) -> RoutingGrid:
-    """Return streets through the middles of all nodes and beside them."""
     lines = []
     for axis in (0, 1):
         low, high = world.low[:, axis], world.high[:, axis]
@@ -195,7 +190,6 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
     xs, ys = lines
 
     def sections(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return masks (m, x, y) of horizontal and vertical sections that meet rectangles (m, 2)."""
         left, top = low[:, 0, None, None], low[:, 1, None, None]
         right, bottom = high[:, 0, None, None], high[:, 1, None, None]
         x, y = xs[None, :, None], ys[None, None, :]
@@ -216,8 +210,6 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
 def detour(
     sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Route | None:
-    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None for a loop, or if no
-    path exists."""
     edge = sketch.edges[index]
     if edge.tail == edge.head:
         return None
@@ -251,7 +243,6 @@ def _costs(
 
 
 def _occupancy(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many points of the drawn lines lie on each horizontal and vertical section, weighted by kind of line."""
     horizontal, vertical = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
     for other, line in lines:
         weight = 1.0 if sketch.edges[other].bond is not None else 0.4
@@ -456,7 +447,6 @@ BULGE_COST = 45.0
 def _direct(
     sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[Route, float]:
-    """Return the best straight or bent route, and its extra cost compared with an unobstructed straight line."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
     best, least = None, 0.0
@@ -472,7 +462,6 @@ def _direct(
 
 
 def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:
-    """Return bulges to try, as fractions of the edge's length, best first; parallel edges avoid the straight line."""
     if used:
         side = 1.0 if used % 2 else -1.0
         first = min(0.16, MAX_BULGE / max(long, 1.0)) * ((used + 1) // 2) * side

@@ -28,7 +28,6 @@ MAX_CACHED = 2000
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Search for better cells of a graph, in which blocks stay unchanged inside or are mirrored; results are cached."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]
@@ -133,7 +132,6 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 def _finish(
     cells: np.ndarray, price: Prices, board: Board, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3
 ) -> np.ndarray:
-    """Repeat greedy steps until none helps, at most `rounds` times; blocks stay unchanged inside or are mirrored."""
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
 
@@ -172,7 +170,6 @@ def _finish(
 
 
 def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> tuple[np.ndarray, float]:
-    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, or else these cells, and the cost."""
     least = board.lower_bounds(trials)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
@@ -186,14 +183,11 @@ def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> t
 
 
 def _branch_moved(root: int, joint: int, branch: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """Return trials with a branch near its joint, aligned with the joint, mirrored and, unless the branch stays `level`,
-    rotated."""
     turned = _turned(cells[branch] - cells[root], _TURNS[: 4 if level else 7] if len(branch) > 1 else _TURNS[:1])
     return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
 
 def _box_moved(inside: np.ndarray, moves: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """Return trials with a box, or the whole drawing, moved, mirrored and, unless it stays `level`, rotated about its corner."""
     box_cells = cells[inside]
     turned = _turned(box_cells, _TURNS[1 : 4 if level else 7])
     turned += box_cells.min(axis=0) - turned.min(axis=1)[:, None]
@@ -207,7 +201,6 @@ def _with(cells: np.ndarray, nodes: np.ndarray, positions: np.ndarray) -> np.nda
 
 
 def _cuts(block_members: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
-    """Return trials with everything to the right of or below a cut moved by one cell; no block is cut."""
     trials = [cells]
     for axis in (0, 1):
         spans = [(int(cells[inside, axis].min()), int(cells[inside, axis].max())) for inside in block_members]

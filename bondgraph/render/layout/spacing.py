@@ -138,7 +138,6 @@ PART_GAP, ASPECT_RATIO = 44.0, 1.6
 
 
 def in_rows(extents: Sequence[Extent]) -> list[np.ndarray]:
-    """Return shifts (2,) that arrange rectangles side by side in rows, in order."""
     sizes = np.array([(right - left + PART_GAP, bottom - top + PART_GAP) for left, top, right, bottom in extents]).reshape(-1, 2)
     widest = max(float(np.sqrt(ASPECT_RATIO * (sizes[:, 0] * sizes[:, 1]).sum())), float(sizes[:, 0].max(initial=0.0)))
     rows: list[list[int]] = [[]]

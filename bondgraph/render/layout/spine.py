@@ -36,7 +36,6 @@ def chain_in_rows(count: int, edges: Sequence[tuple[int, int]]) -> np.ndarray | 
 
 
 def _longest_path(tree: Any, tails: Set[int]) -> list[int]:
-    """Return the nodes of a longest path of a tree, which begins at a tail if possible."""
     import networkx as nx
 
     def farthest(start: int) -> list[int]:
@@ -49,7 +48,6 @@ def _longest_path(tree: Any, tails: Set[int]) -> list[int]:
 
 
 def _branches(tree: Any, path: Sequence[int]) -> dict[int, list[Branch]] | None:
-    """Return the branches of each node of the path, longest first; None if a branch forks or a node has more than two."""
     branches: dict[int, list[Branch]] = {}
     for node in path:
         arms = [[arm] for arm in sorted(set(tree.neighbors(node)) - set(path))]

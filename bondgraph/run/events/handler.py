@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bondgraph.emit.kernel import Kernel
-from bondgraph.run.bound import Bound, loop_arrays
+from bondgraph.run.bound import Bound, kernel_at, loop_arrays
 from bondgraph.run.complementarity.layout import BoxArrays
 from bondgraph.run.complementarity.table import box_table
 from bondgraph.run.events.accumulation import WINDOW
@@ -158,7 +157,7 @@ class EventHandler:
     def _refresh_kernels(self) -> None:
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
-            named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
+            named = {name: kernel_at(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
             if all(kernel is None or kernel.is_made for kernel in named.values()):
                 for name, kernel in named.items():
                     arrays[name][i] = 0 if kernel is None else kernel.address
@@ -172,7 +171,7 @@ class EventHandler:
     def _compile_kernels(self) -> int:
         requested = int(self.table["requested_transition"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
-            kernel = _kernel_of(kernels, requested)
+            kernel = kernel_at(kernels, requested)
             assert kernel is None or kernel.address is not None
         self._refresh_kernels()
         return 0
@@ -317,7 +316,3 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
-
-
-def _kernel_of(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
-    return kernels[index] if index < len(kernels) else None

@@ -11,9 +11,6 @@ from bondgraph.run.linear.ordering import FillPattern, fill_pattern_of, narrow_o
 DENSE, BAND, SPARSE = range(3)
 
 
-KINDS = ("dense", "band", "sparse")
-
-
 SOLUTIONS = 8
 """Typical number of solutions per factorisation."""
 
@@ -57,7 +54,7 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
         return constructors[kind](n, rows, columns)[0]
     layout, cost = _dense(n, rows, columns)
     neighbours = int(np.max(np.bincount(rows, minlength=n) + np.bincount(columns, minlength=n), initial=0)) // 2
-    if n >= _MIN_BAND and band_is_cheaper(n, neighbours // 2, neighbours // 2):
+    if n >= _MIN_BAND and _band_cost(n, neighbours // 2, neighbours // 2) < _dense_cost(n):
         layout, cost = min((layout, cost), _band(n, rows, columns), key=lambda candidate: candidate[1])
     if n < _MIN_SPARSE or cost <= _sparse_cost(n, len(rows), len(rows)):
         return layout
@@ -77,10 +74,6 @@ def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) 
     if single.kind == BAND:
         return _band(2 * n, rows, columns)[0]
     return _sparse(2 * n, rows, columns, np.stack([single.order, single.order + n], axis=1).ravel())[0]
-
-
-def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
-    return _band_cost(n, lower, upper) < _dense_cost(n)
 
 
 def _dense(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixLayout, float]:

@@ -19,12 +19,11 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
 @dataclass(frozen=True)
 class Slot:
-    """Slot of a named quantity: block ("x", "out", "p" or "m"), first index, shape and unit."""
+    """Slot of a named quantity: block ("x", "out", "p" or "m"), first index and shape."""
 
     block: str
     start: int
     shape: tuple[int, ...] = ()
-    unit: str = ""
 
     @property
     def size(self) -> int:
@@ -38,30 +37,44 @@ class Slot:
 @short_repr
 @dataclass(frozen=True)
 class Layout:
-    """Names of all states, outputs, parameters and modes, with their slots."""
+    """Names of all states, outputs, parameters and modes, with their slots and units."""
 
     slots: Mapping[str, Slot] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    """Unit by name: the declared unit, else the unit that the equations imply, else ""."""
 
     def __getitem__(self, name: str) -> Slot:
         """Return the slot of a name or of a component, "body.pose[3]"; an unknown name raises a KeyError that lists similar
         names."""
         if not isinstance(name, str):
             raise unknown_name("quantity", name, self.names())
-        if name in self.slots:
-            return self.slots[name]
-        if (component := _COMPONENT.fullmatch(name)) and component[1] in self.slots:
-            return self._component(component[1], tuple(map(int, component[2].split(","))))
-        raise unknown_name("quantity", name, self.names())
+        quantity, indices = self._split(name)
+        slot = self.slots[quantity]
+        return slot if indices is None else Slot(slot.block, slot.start + int(np.ravel_multi_index(indices, slot.shape)))
 
-    def _component(self, name: str, indices: tuple[int, ...]) -> Slot:
-        slot = self.slots[name]
-        if len(indices) != len(slot.shape) or any(k >= size for k, size in zip(indices, slot.shape, strict=True)):
-            component = f"{name}[{', '.join('0' * len(slot.shape))}]" if slot.shape else name
-            text = f'"{name}" has no component {list(indices)}; its shape is {slot.shape}; did you mean "{component}"?'
+    def unit(self, name: str) -> str:
+        """Return the unit of a name or of a component, "" if it is unknown; an unknown name raises a KeyError."""
+        quantity, indices = self._split(name)
+        unit = self.units.get(quantity, "")
+        if indices is None:
+            return unit
+        units = entry_units(unit, self.slots[quantity].shape)
+        return "" if units is None else units[indices]
+
+    def _split(self, name: str) -> tuple[str, tuple[int, ...] | None]:
+        """Return a name and None, or the name of an array and the indices of a component."""
+        if name in self.slots:
+            return name, None
+        component = _COMPONENT.fullmatch(name)
+        if component is None or component[1] not in self.slots:
+            raise unknown_name("quantity", name, self.names())
+        quantity, indices = component[1], tuple(map(int, component[2].split(",")))
+        shape = self.slots[quantity].shape
+        if len(indices) != len(shape) or any(k >= size for k, size in zip(indices, shape, strict=True)):
+            suggestion = f"{quantity}[{', '.join('0' * len(shape))}]" if shape else quantity
+            text = f'"{quantity}" has no component {list(indices)}; its shape is {shape}; did you mean "{suggestion}"?'
             raise UnknownName(text)
-        units = entry_units(slot.unit, slot.shape)
-        start = slot.start + int(np.ravel_multi_index(indices, slot.shape))
-        return Slot(slot.block, start, (), "" if units is None else units[indices])
+        return quantity, indices
 
     def __contains__(self, name: object) -> bool:
         return name in self.slots

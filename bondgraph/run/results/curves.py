@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.plot_style import INK, MAX_PANELS, TINTS, legend_beside, panels, widen_flat_range
+from bondgraph.output.plot_style import INK, MAX_PANELS, TINTS, axis_label, legend_beside, panels, widen_flat_range
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from screws.errors import plural
@@ -67,7 +67,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
     for name in names:
         slot = result.program.layout[name]
         values = np.broadcast_to(result[name], (len(result.t), *slot.shape)) if slot.block == "p" else result[name]
-        units.append(slot.unit)
+        units.append(result.program.layout.unit(name))
         for indices in np.ndindex(*slot.shape):
             label = f"{name}[{', '.join(map(str, indices))}]" if slot.shape else name
             # Quantities that jump are plotted as steps, not as slopes between two samples.
@@ -79,9 +79,8 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
         if name.removesuffix(".mode") in result.program.mode_states:
             states = result.program.mode_states[name.removesuffix(".mode")]
             axes.set_yticks(range(len(states)), states)
-    distinct_units = list(dict.fromkeys(filter(None, units)))
     title = names[0] if len(names) == 1 else ", ".join(names) if len(", ".join(names)) < 30 else ""
-    axes.set_ylabel(title + (f"\n({'; '.join(distinct_units)})" if distinct_units else ""))
+    axes.set_ylabel(axis_label(title, "; ".join(dict.fromkeys(filter(None, units)))))
     axes.set_xlim(result.t[0], result.t[-1])
     axes.margins(y=0.08)
     widen_flat_range(axes)

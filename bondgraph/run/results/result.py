@@ -301,16 +301,16 @@ class Result:
             slot = layout[name]
             over = () if slot.block == "p" else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
-            variables[name] = (axes, self[name], {"units": slot.unit})
+            variables[name] = (axes, self[name], {"units": layout.unit(name)})
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return quantities over time, without parameters, as columns of a DataFrame; components of an array are "name[0]" or
-        "name[0, 1]". Raises E416 (also an ImportError) if pandas is not installed."""
+        """Return quantities over time, without parameters, as columns of a DataFrame, with their units in `attrs["units"]`;
+        components of an array are "name[0]" or "name[0, 1]". Raises E416 (also an ImportError) if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 
-        layout, columns = self.program.layout, dict[str, Any]()
+        layout, columns = self.program.layout, dict[str, np.ndarray]()
         names = self.names() if names is None else names_of(names)
         self._compute(names)
         for name in names:
@@ -318,7 +318,9 @@ class Result:
             if slot.block == "p":
                 continue
             columns |= zip(labels_of(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
-        return pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
+        frame = pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))
+        frame.attrs["units"] = {"t": "s", **{label: layout.unit(label) for label in columns}}
+        return frame
 
 
 MAX_PARABOLA_ERROR = 0.25

@@ -40,8 +40,8 @@ def _states(result: FinishedRun) -> str:
     layout, rows = result.program.layout, []
     names = [name for name in layout.names("x") if name in result]
     for name in names[: MAX_ROWS + 1]:
-        course, slot = result[name], layout[name]
-        rows.append((name, slot.unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
+        course, unit = result[name], layout.unit(name)
+        rows.append((name, unit, course[0], course[-1], *((course.min(), course.max()) if course.ndim == 1 else ("", ""))))
     more = [line(f"and {len(names) - len(rows)} more")] if len(names) > len(rows) else []
     return collapsible(
         f"states ({len(names)})", table(("", "unit", "start", "end", "least", "most"), rows, None), *more, is_open=len(names) < 7
@@ -53,7 +53,7 @@ def _quantities(result: FinishedRun) -> str:
     for name in layout.names():
         if layout[name].block != "p" and name in result:
             size = f" ({' × '.join(map(str, layout[name].shape))})" if layout[name].shape else ""
-            unit = f", {layout[name].unit}" if layout[name].unit else ""
+            unit = f", {layout.unit(name)}" if layout.unit(name) else ""
             part, _, rest = name.partition("." if "." in name else ":")
             parts.setdefault(part, []).append(f"{rest or part}{size}{unit}")
     count = sum(map(len, parts.values()))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -217,14 +216,3 @@ class StepperOptions:
     watch_stiffness: bool = False
     ticks: ClockSchedule | None = None
     handler: EventHandler | None = None
-
-
-class MethodCode(Protocol):
-    """Code of a method, as `MethodEntry.load` returns it; `runs_in_lanes` is True if it can also advance runs in SIMD lanes."""
-
-    runs_in_lanes: ClassVar[bool]
-
-    @property
-    def machine_code(self) -> Callable[[], Library]: ...
-
-    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep: ...

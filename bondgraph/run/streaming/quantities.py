@@ -10,7 +10,7 @@ import numpy as np
 from bondgraph.emit.kernel import Kernel
 from bondgraph.errors import Problem, RunError
 from bondgraph.run.measures import Measure, measure_of, series, why_not
-from bondgraph.run.program import Program, Slot
+from bondgraph.run.program import Layout, Program, Slot
 from bondgraph.run.results.outputs import kernel_of
 from bondgraph.run_arguments import KeptQuantity, NamedMeasure
 
@@ -25,9 +25,8 @@ class ChosenQuantities:
     starts: Mapping[str, int]
     kernel: Kernel | None
 
-    @property
-    def quantities(self) -> tuple[KeptQuantity, ...]:
-        return tuple(KeptQuantity(name, slot.unit, slot.shape) for name, slot in self.slots.items())
+    def quantities(self, layout: Layout) -> tuple[KeptQuantity, ...]:
+        return tuple(KeptQuantity(name, layout.unit(name), slot.shape) for name, slot in self.slots.items())
 
     def values(self, t: np.ndarray, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> dict[str, np.ndarray]:
         out = np.zeros((len(t), 0)) if self.kernel is None else self.kernel.many(t, x, p, m)

@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bondgraph.errors import Problem, RunError
+from bondgraph.output.lazy import LazyRow
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import ClockSchedule
 from bondgraph.run.events.records import Events
 from bondgraph.run.hybrid import Hybrid, statistics_of
 from bondgraph.run.measures import Measure
-from bondgraph.run.program import Program
+from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
@@ -31,12 +32,11 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    def __init__(self, samples: int):
+    def __init__(self, samples: int, slots: Mapping[str, Slot]):
         self._samples, self._written = samples, 0
-        self.values: dict[str, np.ndarray] = {}
+        self.values = {name: np.empty((samples, *slot.shape)) for name, slot in slots.items()}
 
-    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
-        self.values = {one.name: np.empty((self._samples, *one.shape)) for one in kept}
+    def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None: ...
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
         for name, array in values.items():
@@ -71,9 +71,9 @@ class KeptRuns:
     measures: Mapping[str, Measure]
 
     def result(self, settings: Settings, bar: Progress, begun: float) -> KeptResult:
-        sink: Sink = Memory(len(self.requested[0])) if self.sink is None else sink_for(self.sink)
+        sink: Sink = Memory(len(self.requested[0]), self.chosen.slots) if self.sink is None else sink_for(self.sink)
         try:
-            sink.begin(self.program.name, self.chosen.quantities)
+            sink.begin(self.program.name, LazyRow(lambda: self.chosen.quantities(self.program.layout)))
             result = self._result(settings, sink, bar, begun)
             wrong = [*([] if result.failure is None else [result.failure]), *result.warnings]
             sink.end("\n".join(map(str, wrong)), len(result.t))
@@ -90,8 +90,8 @@ class KeptRuns:
         measures except series are NaN."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
-            of = measure.of_program(name, self.program)
-            measured[name] = np.full(of.shape, np.nan) if failed and not measure.kind.over_time else measure(result)
+            lost = failed and not measure.kind.over_time
+            measured[name] = np.full(measure.shape(self.program), np.nan) if lost else measure(result)
         series = {measure.of for measure in self.measures.values() if measure.kind.over_time}
         slots = {name: slot for name, slot in result.slots.items() if name in series}
         values = {name: array for name, array in (result.values or {}).items() if name in series}

@@ -58,10 +58,6 @@ def _computed(kernel: Kernel | None, t: np.ndarray, p: np.ndarray, x: np.ndarray
     return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, p, m)
 
 
-def _is_finite(values: np.ndarray) -> bool:
-    return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
-
-
 class SolutionCheck:
     """Version of `find_lost_solution` for samples that arrive piece by piece."""
 
@@ -90,7 +86,7 @@ class SolutionCheck:
         program, losses = self._program, list[LostSolution]()
 
         def check(values: np.ndarray, what: str, names: tuple[str, ...]) -> None:
-            if not _is_finite(values):
+            if not (math.isfinite(values.sum()) or np.isfinite(values).all()):
                 k, i = np.argwhere(~np.isfinite(values))[0]
                 name = names[i] if i < len(names) else program.layout.label("x", int(i))
                 of = f'{what} of "{name}"' if name else what

@@ -239,12 +239,9 @@ def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Coll
     """
     dependent = [scalar for name in dependent_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(dependent), context.system.events
-
-    def is_plain(event: LoweredTransition) -> bool:
-        return not (event.resets or event.impact or context.inputs["m"][event.slot].index in switched)
-
-    plain = tuple(index for index in events if is_plain(every[index]))
-    return plain if len(plain) >= MIN_SHARING_EVENTS else ()
+    plain = [index for index in events if not (every[index].resets or every[index].impact)]
+    plain = [index for index in plain if context.inputs["m"][every[index].slot].index not in switched]
+    return tuple(plain) if len(plain) >= MIN_SHARING_EVENTS else ()
 
 
 def impulse_of(

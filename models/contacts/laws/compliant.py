@@ -138,8 +138,6 @@ def _any_nonzero(*numbers: Any) -> bool:
 
 
 def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
-    """Return the springs' deformation at the initial penetration, and the state of the switch. A contact starts in stick; if its
-    velocities require it, it slips from the first instant."""
     spring = np.zeros(len(chosen))
     if gap < 0.0 and "v_z" in chosen:
         spring[chosen.index("v_z")] = -gap

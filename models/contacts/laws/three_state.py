@@ -57,7 +57,6 @@ FORCE = f"{NORMAL}.multiplier"
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
-    """Connect the constraint on the gap d, whose rate is -v_z; it is active in contact."""
     row = TF(
         "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
     )
@@ -70,7 +69,6 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect a constraint to the fixed components that have no friction, and return its name; return () if there are none."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
     if not components:
@@ -87,8 +85,6 @@ def connect_velocity_constraint(
 def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
-    """Return the forces of a constraint on the gap that is inactive in `free_states`. With friction, a contact that is closed at
-    the start sticks unless its velocities require slip."""
     without = tuple(("switch", state) for state in free_states)
     parts = (switch, SignalEntry(FORCE), FORCE)
     if friction is None:
@@ -117,7 +113,6 @@ CONTACT_EVENT, APART = "contact", "apart"
 EVENT_KINDS = (CONTACT_EVENT, "release", APART, "contact again")
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Kinds of the same events in a `contact`, where all laws share the names for start and end of a force."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)

@@ -114,8 +114,6 @@ CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 
 
 def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
-    """Return the forces of a spring along the normal; `off` are the states without force, `closed` is the state of a contact that
-    is closed at the start."""
     return ContactForces(
         switch,
         CONSTRAINT_FORCE,
@@ -137,7 +135,6 @@ def normal_row() -> Element:
 
 
 def normal_spring(stiffness: Any) -> Element:
-    """Return the C whose state is the penetration, m."""
     return C("spring", stiffness=stiffness, symbols={"q": "s", "stiffness": "k"})
 
 

@@ -148,7 +148,6 @@ def _wrap_angle(angle: Scalar) -> Scalar:
 
 @functools.cache
 def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
-    """Compile newton(x, y, p), forward(y, p, mode) and inverse(w, p, branch) once for all robots; p are the parameters."""
     p = (len(UNITS),)
 
     def compile_(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:

@@ -31,8 +31,6 @@ SINGULARITY_TOLERANCE = 1e-7
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
-    """Raise E463 if the tips cannot meet at motor angles y (3,), so that `reach` is negative, and E464 if the elbows lie on one
-    line, so that it is nan."""
     if np.isnan(reach):
         title = "the forward kinematics is singular: the elbows lie on one line, or the distal links are parallel"
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
@@ -44,7 +42,6 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
 
 
 def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
-    """Raise E463 if an entry of `reach` (3,) is negative or nan."""
     unreached = [i for i in range(3) if not reach[i] >= 0.0]
     if unreached:
         title = f"the tool cannot reach w = {format_numbers(w, 'm')}"
@@ -53,7 +50,6 @@ def check_reached(w: np.ndarray, reach: np.ndarray) -> None:
 
 
 def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance: float, tolerance: float) -> None:
-    """Raise E464 in a singular posture, E465 if the tips are `distance` (m) apart or the tool is on the wrong side."""
     if distance <= tolerance and side * sign >= SINGULARITY_TOLERANCE:
         return
     where = f"at y = {format_numbers(y, 'rad')}, w = {format_numbers(w, 'm')}"
@@ -72,7 +68,6 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
 
 
 def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
-    """Raise E464 if an arm's own angles in theta (9,) are not determined."""
     along = np.abs(np.cos(theta[2::3])) < SINGULARITY_TOLERANCE
     straight = np.zeros(3, dtype=bool) if stretch is None else np.abs(stretch) < SINGULARITY_TOLERANCE
     if not (along.any() or straight.any()):

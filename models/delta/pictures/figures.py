@@ -81,8 +81,6 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
 
 
 def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Plot the real parts of the six poles versus the motor angle, with the angle (rad) at which the unstable root crosses
-    zero."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
         angles = np.rad2deg(swept.angles)
@@ -103,7 +101,6 @@ def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: s
 
 
 def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Plot motor angles, tool position, energy and distance between the tips over time, with singular configurations marked."""
     with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):

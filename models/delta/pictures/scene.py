@@ -55,8 +55,6 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """Return a bar from a to b with rounded edges; its `width`, m, at either end is along `across`, its `height` perpendicular to
-    it."""
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.
@@ -67,7 +65,6 @@ def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], h
 
 
 def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
-    """Return a horizontal plate below its corners (k, 3), m; its outline is the hull of discs around the corners."""
     centre = corners.mean(axis=0)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -78,7 +75,6 @@ def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
 
 
 def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Solid]:
-    """Return all solids of the robot at angles q (k, 9); `finger` is the length of a gripper below the end effector, m."""
     shafts, elbows, wrists = (np.array(positions) for positions in zip(*(joint_positions(p, row) for row in q), strict=True))
     unit = p.L1 + p.L2
     solids = [Solid("base", unrotated_poses(np.zeros((len(q), 3))), _base(p), look=Look.OPAQUE)]
@@ -262,12 +258,10 @@ def still(
     size: tuple[int, int] = (1600, 1200),
     **options: Any,
 ) -> None:
-    """Write the picture of a run at a time (s) as PNG; options as for `delta_scene`."""
     pictures.still(delta_scene(run, title, **options), path, t, size)
 
 
 def tracking_scene(tracking: Tracking, title: str = TITLE, **options: Any) -> Scene:
-    """Return the scene of a controlled motion, with the tool's position, its error and the motor torques as curves."""
     return delta_scene(tracking.run, title, **options, panels=_panels(tracking))
 
 
@@ -296,14 +290,6 @@ def film(
     progress: bool = True,
     **options: Any,
 ) -> Path:
-    """Write a movie of a controlled motion, by default in real time, with the tool's error; return its path.
-
-    Parameters
-    ----------
-    path, fps, size, progress : as for `screwbond.models.pictures.movie`; without ffmpeg, the file is a GIF.
-    seconds : length of the movie, s.
-    options : as for `delta_scene`.
-    """
     scene = tracking_scene(tracking, title, **options)
     length = float(scene.t[-1] - scene.t[0])
     return pictures.movie(scene, path, length if seconds is None else seconds, fps, size, progress)
@@ -312,11 +298,9 @@ def film(
 def poster(
     tracking: Tracking, path: str | os.PathLike[str], t: float | None = None, *, title: str = TITLE, **options: Any
 ) -> None:
-    """Write a poster as PNG: the robot at a time (s) and its tracking error; options as for `delta_scene`."""
     pictures.poster(tracking_scene(tracking, title, **options), path, t)
 
 
 def page(tracking: Tracking, path: str | os.PathLike[str], *, title: str = TITLE, **options: Any) -> None:
-    """Write a controlled motion as a page that plays in real time; options as for `delta_scene`."""
     scene = tracking_scene(tracking, title, **options)
     pictures.page(scene, path, seconds=float(scene.t[-1] - scene.t[0]))

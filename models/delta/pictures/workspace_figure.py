@@ -34,7 +34,6 @@ class Outline:
 
 
 def outlines(parameters: DeltaParameters, cut: Workspace, *, branch: str | Sequence[str] = "out") -> list[Outline]:
-    """Return the curves around the reachable part of a plane workspace map, one of whose axes has a single point."""
     from contourpy import contour_generator
 
     flat = next(k for k, axis in enumerate(cut.axes) if len(axis) == 1)

@@ -204,14 +204,12 @@ def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
 
 
 def approach(plan: TouchPlan, position: np.ndarray) -> Motion:
-    """Return the motion of the tool (3,), m: a cubic spline until the finger is near, then a straight line at the low speed."""
     start, near = position[0] - plan.gap, position[0] - plan.near
     along = cubic_spline((start, near), times=(0.0, plan.arrive), end_velocity=plan.speed)
     return axes(along, hold(float(position[1]), plan.arrive), hold(float(position[2]), plan.arrive))
 
 
 def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchDesign) -> Control:
-    """Return the sampled controller of a plan. Raises E476 for gains outside 0 <= kp <= kd^2."""
     first, last = plan.fade or (plan.arrive, plan.contact)
     kp = np.full(3, designed.gains.kp0)
     gain = fading_gain(kp, first, last, axis=0, to=0.0 if plan.fade is not None else designed.gains.kp0)

@@ -26,8 +26,8 @@ WIDTHS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4"}
 VERTICES, INDICES = 34962, 34963
 """Buffer-view targets for mesh data (glTF 5.11.5)."""
 
-TRIANGLES, LINES = 4, 1
-"""Primitive modes (glTF 5.24.4)."""
+LINES = 1
+"""Primitive mode (glTF 5.24.4)."""
 
 UNLIT = "KHR_materials_unlit"
 """Extension for a material whose colour is independent of lighting."""
@@ -36,7 +36,6 @@ TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), 
 
 
 def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
-    """Return values as 32-bit floats; raise E681 if one is not finite in that format."""
     with np.errstate(over="ignore"):
         numbers = np.asarray(values, dtype=np.float32)
     if not np.isfinite(numbers).all():
@@ -85,7 +84,6 @@ class GltfDraft:
         return number
 
     def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
-        """Store an array (n,), (n, 3) or (n, 4), with its extremes if `bounds`, and return the index of its accessor."""
         raw = np.ascontiguousarray(values).tobytes()
         kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
         key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
@@ -107,7 +105,6 @@ class GltfDraft:
         both_sides: bool = False,
         unlit: bool = False,
     ) -> int:
-        """Return the index of a material with a linear colour; with `both_sides` it is visible from behind too."""
         surface = {"baseColorFactor": [*colour, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.6}
         entry: dict[str, Any] = {"name": name, "pbrMetallicRoughness": surface}
         entry |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
@@ -118,7 +115,6 @@ class GltfDraft:
         return self._add("materials", entry)
 
     def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
-        """Return the index of a mesh with materials for its triangles and lines, or None if it has neither."""
         points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
         # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
         index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
@@ -144,7 +140,6 @@ class GltfDraft:
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
     def node(self, name: str, parent: int | None = None, **properties: int | None) -> int:
-        """Add a node with a `mesh` or `camera` below a parent, and return its index."""
         entry = {"name": name} | {key: value for key, value in properties.items() if value is not None}
         self._tables["nodes"].append(entry)
         number = len(self._tables["nodes"]) - 1
@@ -171,8 +166,6 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the JSON document and the buffer. `scene` is the name and extras, `root` the index of the
-        root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}
@@ -188,6 +181,5 @@ class GltfDraft:
 
 
 def unit_rows(vectors: Array) -> NDArray[np.float32]:
-    """Return vectors (n, 3) divided by their lengths, and z for a zero vector."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)

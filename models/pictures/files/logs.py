@@ -48,8 +48,6 @@ class LoggedFrame:
 
 @dataclass(frozen=True, eq=False)
 class LoggedSignal:
-    """Quantity over time, with values (k, *shape)."""
-
     name: str
     unit: str
     values: Array
@@ -111,7 +109,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
     logged = (
         ()
         if result is None
-        else tuple(LoggedSignal(name, result.program.layout[name].unit, time_series(result, name)) for name in names)
+        else tuple(LoggedSignal(name, result.program.layout.unit(name), time_series(result, name)) for name in names)
     )
     about = {"model": scene.title} | ({"run": scene.name} if scene.name else {})
     if result is not None and result.failure is not None:
@@ -121,7 +119,6 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
 
 
 def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
-    """Return times (k,), s, as whole ns; raise E682 if two become equal, or one is negative or above 292 years."""
     ticks = np.rint(1e9 * t)
     if np.any(np.diff(ticks) <= 0.0) or not (ticks[0] >= 0.0 and ticks[-1] < 2.0**63):
         span = f"from {t[0]:g} to {t[-1]:g} s, with steps down to {np.diff(t).min(initial=np.inf):g} s"
@@ -219,7 +216,6 @@ def _entity(frame: LoggedFrame) -> Any:
 
 
 def write_rrd(path: Path, log: Log) -> None:
-    """Write a log as a rerun recording; parts of entity paths are escaped."""
     import rerun
 
     recording = rerun.RecordingStream("screwbond")

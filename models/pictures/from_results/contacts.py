@@ -24,8 +24,6 @@ from screws.surfaces import Surface
 
 @dataclass(frozen=True, eq=False)
 class ContactBodies:
-    """Both bodies of a contact: paths, keys of their solids, and surfaces."""
-
     bodies: tuple[str, str]
     keys: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -34,8 +32,6 @@ class ContactBodies:
 def touches_of(
     result: Result, contacts: Mapping[str, ContactBodies], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return drawings of the contacts, and panels of their gaps, forces and coordinates; the keys of `contacts` are paths, and
-    those of `solids` are the `keys` of the contacts."""
     single, keys = len(contacts) == 1, list(solids)
     touches, gaps, forces, coordinates = [], [], [], []
     for k, (path, touched) in enumerate(contacts.items()):
@@ -118,10 +114,7 @@ def event_marks_of(result: Result) -> tuple[EventMark, ...]:
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, without negligible kinds; their sum is constant except for the ledger's residual.
-
-    `contacts` : paths of contacts, whose springs are a kind of their own.
-    """
+    """Return energies (k,) by kind, J; the springs of `contacts`, given by their paths, are a kind of their own."""
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)

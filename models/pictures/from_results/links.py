@@ -81,8 +81,6 @@ class RodLinks:
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Return the mesh of link k in its own frame, with its joint and rods to its child joints and its ends, or None without
-        parts."""
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -100,8 +98,6 @@ class RodLinks:
         return self.colours[k % len(self.colours)]
 
     def solids(self, poses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links and the base as solids at `poses` (links, k, 4, 4) with their sources; `name` is a prefix of their
-        names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
@@ -117,7 +113,6 @@ class RodLinks:
         return [*links, *self.stand(poses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
-        """Return the stand of the base at `count` samples; a free base or a robot without extent has none."""
         if self.tree.links[0].joint.freedoms == 6 or not self.radius:
             return []
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
@@ -130,8 +125,6 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n) as their visuals, or as rods between joints; `signal` is
-    the path of q."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     poses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -172,10 +165,6 @@ FLOOR = "#fbfcfd"
 
 
 def body_solid(name: str, H: Array, appearance: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; return None if it has none of these.
-
-    `colours` : colour of the body, and of contact paths on it; `span` : drawn size of unbounded shapes, m.
-    """
     if appearance.visuals:
         clear = any(visual.opacity < 1.0 for visual in appearance.visuals)
         mesh, colour = visuals_mesh(appearance.visuals, colours[0]), appearance.visuals[0].colour or colours[0]
@@ -193,6 +182,5 @@ def body_solid(name: str, H: Array, appearance: Appearance, colours: tuple[str, 
 
 
 def solid_of(name: str, H: Array, surface: Surface, colours: tuple[str, str]) -> Solid:
-    """Return a body with a surface; moving bodies of finite size leave ghosts of earlier poses."""
     solid = Solid(name, H, surface, *colours)
     return replace(solid, ghosts=-math.inf) if solid.moves() and not surface.unbounded else solid

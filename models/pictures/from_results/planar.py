@@ -55,7 +55,6 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m, or that of all positions at the start if no body has a size."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
@@ -66,7 +65,6 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
 
 
 def plate(name: str, H: Array, appearance: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
-    """Return a body as a plate with its outline, or as its visuals; `size` is the extent of the largest body, m."""
     if appearance.visuals:
         mesh, colour = visuals_mesh(appearance.visuals, colours[0]), appearance.visuals[0].colour or colours[0]
         return Solid(name, H, mesh, colour, colours[1], look=Look.OPAQUE)
@@ -92,7 +90,6 @@ def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTou
 
 
 def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[str, Solid]:
-    """Return the touched faces of the world by key, as sheets that extend beyond all contact points of the run."""
     under: dict[str, list[Array]] = {}
     shapes: dict[str, PlanarContactGeometry] = {}
     for touch, key, _ in placed:
@@ -123,7 +120,6 @@ def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[
 def planar_touches(
     result: Result, placed: Sequence[PlacedTouch], solids: Mapping[str, Solid]
 ) -> tuple[list[ContactDrawing], list[Panel]]:
-    """Return contacts with frames and forces where point and face meet, and panels of gaps and forces. `solids` are by key."""
     touches, gaps, forces, frictions = [], [], [], []
     contacts, keys, single = {item.point.path: item for item in result.program.contacts}, list(solids), len(placed) == 1
     for k, (touch, face, point) in enumerate(placed):
@@ -178,7 +174,6 @@ def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[
 
 
 def _ground_key(shape: PlanarContactGeometry) -> str:
-    """Return the key shared by all contacts on one face of the world; it differs from every body's key."""
     return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
 
 

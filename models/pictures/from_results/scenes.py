@@ -127,7 +127,6 @@ def scene_of(
 
 
 def as_scene(shown: Result | Scene) -> Scene:
-    """Convert a result to a scene, and return a scene unchanged; raise E579 for anything else."""
     return shown if isinstance(shown, Scene) else scene_of(shown)
 
 
@@ -146,7 +145,6 @@ class _SceneBuilder:
 
     @property
     def visible(self) -> tuple[Visible, ...]:
-        """Visible objects of the model, or none for a result from another process, which has no model."""
         return _visible(self.result)
 
     def bodies(self) -> dict[str, Visible]:

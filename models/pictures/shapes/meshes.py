@@ -72,7 +72,6 @@ class Mesh:
         return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
-        """Return the mesh scaled by one or three factors; if these mirror it, its triangles stay outward."""
         factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
         normals = self.normals / factors
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -150,7 +149,6 @@ def cylinder(radius: float, low: float, high: float, sides: int = 28) -> Mesh:
 
 
 def cuboid(edges: ArrayLike) -> Mesh:
-    """Return a box with its centre at the origin and edges (3,) along the axes, m."""
     x, y, z = 0.5 * np.asarray(edges, dtype=float)
     half = np.array([0.0, 0.0, z])
     outline = np.array([[-x, -y, 0.0], [x, -y, 0.0], [x, y, 0.0], [-x, y, 0.0]])
@@ -185,7 +183,6 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet with a grid below points (k, 3), with a margin `spare`, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -279,7 +276,6 @@ LEAD = 0.1
 
 
 def helix(length: float, radius: float, turns: int) -> Mesh:
-    """Return a spring along z from 0 to `length` (m), with a radius (m): a wire that winds between two straight ends."""
     part = np.linspace(0.0, 1.0, 24 * turns + 1)
     angle = 2.0 * np.pi * turns * part
     swell = np.minimum(1.0, np.minimum(part, 1.0 - part) * 2.0 * turns)
@@ -292,7 +288,6 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return transforms (k, 4, 4) that place and stretch a helix of this length (m) along z between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length
@@ -352,7 +347,6 @@ def grid_normals(grid: Array, outward: bool) -> Array:
 
 
 def is_outward(grid: Array, surface: Any) -> bool:
-    """Return True if c_u x c_v of a grid points away from the material."""
     i, j = grid.shape[0] // 2, grid.shape[1] // 3
     across = np.cross(grid[i + 1, j] - grid[i, j], grid[i, j + 1] - grid[i, j])
     q, chart = nearest_coordinates(surface, grid[i, j])
@@ -367,7 +361,6 @@ def grid_faces(rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def grid_lines(rows: int, columns: int, n_u: int = LINE_COUNTS[0], n_v: int = LINE_COUNTS[1]) -> NDArray[np.int64]:
-    """Return pairs (k, 2) of a grid's points along the lines that divide the grid into n_u by n_v cells."""
     index = np.arange(rows * columns).reshape(rows, columns)
     across = index[(rows - 1) // n_u : -1 : (rows - 1) // n_u]
     down = index[:, : -1 : (columns - 1) // n_v]
@@ -385,8 +378,6 @@ def shades(values: Array) -> Array:
 
 
 def coloured_part(points: Array, values: Array, level: float) -> Mesh:
-    """Return, as a coloured mesh with its edge, the part of a grid of points (rows, columns, 3) whose values (0 to 1) exceed a
-    level."""
     flat, v = points.reshape(-1, 3), values.ravel()
     corners = grid_faces(*values.shape)
     above = v[corners] > level

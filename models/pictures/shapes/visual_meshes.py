@@ -124,13 +124,11 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
-    """Return the mesh of a joint of this kind and size (m), with z along its axis; free and fixed joints have an empty mesh."""
     make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Return the mesh of an stl, obj, ply or dae file, or None and the reason. Raises `ExtraError` (E416) without trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh
 
@@ -189,7 +187,6 @@ MIN_EDGE = 0.03
 
 
 def visual_mesh(visual: Visual) -> Mesh:
-    """Convert a visual to a mesh in the axes of its body. Raises `ModelError` E577 for a file or a mesh that cannot be read."""
     if visual.box is not None:
         mesh = cuboid(visual.box)
     elif visual.cylinder is not None:

@@ -119,8 +119,6 @@ def draw_labels(
     bodies: Sequence[tuple[Array, float]] = (),
     sides: dict[str, Side] | None = None,
 ) -> None:
-    """Draw labels with subscripts, such as C_1, and a white halo into `image`, `scale` times their usual size; other arguments
-    are those of `place_labels`."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)

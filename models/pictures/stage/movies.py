@@ -215,5 +215,4 @@ def in_notebook() -> bool:
 
 
 def has_screen() -> bool:
-    """Return True if windows can probably be opened, according to the environment."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -37,13 +37,6 @@ def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, 
 def draw_legend(
     image: Any, entries: Sequence[tuple[str, str]], force: tuple[str, float] | None, at: tuple[float, float], scale: float
 ) -> Box:
-    """Draw a legend upwards from its lower left corner; return its box.
-
-    Parameters
-    ----------
-    entries : (colour, text) for each line.
-    force : the text of the force scale and the length of its unit in pixels; None without forces.
-    """
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)

@@ -106,8 +106,6 @@ def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, i
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the contacts at
-    this time count most for the direction of the view."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * margin) for margin in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
@@ -206,8 +204,6 @@ FEATHER = 60
 
 @dataclass(frozen=True)
 class Ring:
-    """Circle on a picture, in pixels."""
-
     x: float
     y: float
     radius: float

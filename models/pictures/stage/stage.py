@@ -27,11 +27,6 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], on_screen: bool = False) -> Any:
-    """Open a window of this size (pixels) with lights, on the screen if `on_screen`; `background` has the colours at bottom and
-    top.
-
-    Raises `ExtraError` E418 if rendering is impossible.
-    """
     require_opengl()
     import pyvista as pv
     from vtkmodules.vtkCommonCore import vtkLogger
@@ -48,7 +43,6 @@ def plotter(size: tuple[int, int], background: tuple[str, str], on_screen: bool 
 
 
 def surface(mesh: Mesh) -> Any:
-    """Convert the triangles of a mesh for pyvista, with its normals, and its colours as point scalars "rgb"."""
     import pyvista as pv
 
     polydata = pv.PolyData.from_regular_faces(mesh.points, mesh.faces)
@@ -147,8 +141,6 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw the arrow from one point (3,) to another, with two heads if it is cut, and hide it if it is hardly longer than its
-        head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -285,12 +277,10 @@ class Stage:
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
-        """Return start and tip (3,) of the arrow of a force with one sample, or None if it is too small to draw."""
         start, tip = (ends[0] for ends in self.scene.arrow(force))
         return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
     def show(self, t: float, camera: Camera) -> Scene:
-        """Show everything at a time (s) from a camera; return the scene at that time."""
         now = self.move(t, camera)
         self._look(camera)
         return now
@@ -375,8 +365,6 @@ class Stage:
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def outline(self, times: Iterable[float]) -> Array:
-        """Return world points (j, 3) around everything that a camera must see at some times (s), with arrows and, for a single
-        time, ghosts."""
         times = list(times)
         there = self.scene.t <= max(times)
         points: list[Array] = []

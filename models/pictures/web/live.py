@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from bondgraph.export.wasm.instance import instance_of, page_json
 from bondgraph.export.wasm.module import is_available
 from bondgraph.export.wasm.page import REPLAYS, doubts_of, slider_facts
 from bondgraph.methods import METHODS, START
-from bondgraph.run.program import Layout, RunContact, Slot
+from bondgraph.run.program import Layout, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
 from screws.errors import plural
@@ -145,7 +145,7 @@ def _drawn_columns(scene: Scene, data: Mapping[str, Any], compiled: Compiled, co
             {
                 "force": [columns.of(signal) for signal in touch.force],
                 "gap": columns.of(touch.gap),
-                "off": _off(contacts[touch.contact], columns),
+                "off": [(columns.of_slot(Slot("m", slot)), mode) for slot, mode in contacts[touch.contact].off],
                 "always": drawing.show_gap,
             }
             for touch, drawing in zip(touches, scene.contacts, strict=True)
@@ -161,7 +161,3 @@ def _drawn_columns(scene: Scene, data: Mapping[str, Any], compiled: Compiled, co
         "internal": [edge.name for edge in program.transitions if edge.internal],
     }
     return {**places, "rules": rules.rules}
-
-
-def _off(contact: RunContact, columns: _Columns) -> Sequence[tuple[int, float]]:
-    return [(columns.of_slot(Slot("m", slot)), mode) for slot, mode in contact.off]

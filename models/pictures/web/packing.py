@@ -60,7 +60,6 @@ class Packed:
         return self._meshes[key]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times with this name; return the index of the curve."""
         finite = np.isfinite(values)
         values = values[:1] if np.all(values == values[0]) or not finite.any() else values
         finite = finite[: len(values)]
@@ -83,7 +82,6 @@ SAMPLES = (300, 2000)
 
 
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Return the visible parts of a scene, by the names that the page's script uses; its arrays go into `packed`."""
     meshes = [scene.mesh(i, 41, 61) for i in range(len(scene.solids))]
     seen = in_view(scene, meshes)
     points = outline(scene, meshes, seen)
@@ -121,8 +119,6 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsample(scene: Scene) -> Scene:
-    """Return the scene with at most as many samples as fit into a page, half of them evenly spaced and half at the times of a
-    movie's frames."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))

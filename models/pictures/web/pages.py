@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.pictures.from_results.scenes import scene_of
-from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
 from screwbond.models.pictures.scene import OPEN_THICKNESS, Scene, show_times
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE
@@ -98,7 +97,6 @@ def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str,
 def pack_bonds(
     rows: EventRows, downsampling: Downsampling, packed: Packed, number: Callable[[str], int | None]
 ) -> dict[str, Any]:
-    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its index, or None."""
     result = rows.result
     model = result.program.model
     if model is None:
@@ -305,9 +303,9 @@ def _check_times(scene: Scene, seconds: float, show: float | None) -> None:
 
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return the data of the page's script, with small values by name and arrays and curves packed."""
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
-    if scene.result is not None and plots is None and all(map(_shows_energy, scene.panels)):
+    only_energies = all(panel.unit == "J" or panel.title.startswith("energy") for panel in scene.panels)
+    if scene.result is not None and plots is None and only_energies:
         first = characteristic_quantities(scene.result)
     events = [mark.t for mark in scene.event_marks if not mark.internal]
     packed, playback = Packed(), show_times(scene, 601)
@@ -338,10 +336,6 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 def _early_end(scene: Scene) -> str:
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
-
-
-def _shows_energy(panel: Panel) -> bool:
-    return panel.unit == "J" or panel.title.startswith("energy")
 
 
 def _result_data(scene: Scene, packed: Packed, first: Sequence[str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ function quantityPanels(k, words = "") {
   const [name, unit, first, count, axes] = M.quantities[k], units = unit ? unit.split(", ") : [""], size = count % units.length ? 0 : count / units.length;
   const unitOf = i => size ? units[Math.floor(i / size)] : unit, all = Array.from({ length: count }, (_, i) => i);
   return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = axes && size === 3 && parts.length === 3; return {
-    title: (words || name) + (own ? ` (${own})` : ""),
+    title: (words || name) + (own && own !== "1" ? ` (${own})` : ""),
     curves: parts.map((i, n) => ({ curve: first + i, colour: parts.length === 1 ? M.ink : M.palette[n % M.palette.length],
       name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: false })) }; });
 }

@@ -46,7 +46,6 @@ class Plottable:
 
 
 def plottable(result: Result) -> Plottable:
-    """Return all scalars and short vectors other than parameters, in the order of their names in the result."""
     names: dict[tuple[str, int, int], list[str]] = {}
     slots: dict[tuple[str, int, int], Slot] = {}
     layout = result.program.layout
@@ -88,17 +87,14 @@ def characteristic_quantities(result: Result) -> list[str]:
     largest: dict[str, float] = {}
     for unit, name in units:
         largest[unit] = max(largest.get(unit, 0.0), float(np.nanmax(np.abs(result[name]), initial=0.0)))
-    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout[name].unit, 0.0))[:4]
+    return sorted(names, key=lambda name: sizes[name] <= NEGLIGIBLE_SHARE * largest.get(layout.unit(name), 0.0))[:4]
 
 
 def mechanisms(model: Model) -> list[str]:
-    """Return the paths of the inertial fields, whose velocities are those of joints."""
     return [path for path, element in model.elements.items() if isinstance(element.law, InertialField)]
 
 
 def _model_quantities(model: Model) -> tuple[list[str], ...]:
-    """Return the outputs of storages; the signals that no element reads; and the efforts of resistors and sources. Signals and
-    efforts inside parts are omitted."""
     stored = [f"{path}.{each.law.gives}" for path, each in model.elements.items() if isinstance(each.law, Storing)]
     laws = {path: element.law for path, element in model.elements.items() if "." not in path}
     read = {name for element in model.elements.values() for name in element.signals}
@@ -114,8 +110,6 @@ def _model_quantities(model: Model) -> tuple[list[str], ...]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or states if there are
-    neither."""
     if scene.result is None:
         return []
     names = plottable(scene.result)
@@ -147,10 +141,11 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     joints = () if model is None else tuple(f"{path}." for path in mechanisms(model))
     for key in order[:count]:
         slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
+        unit = result.program.layout.unit(names[0])
         index[key] = len(quantities)
         values = rows.values(names[0]).reshape(len(rows.t), -1)
         curves = [packed.curve(downsampling.select(values[:, k])) for k in range(slot.size)]
-        spatial = all(map(SPATIAL_UNIT.fullmatch, slot.unit.split(", "))) and not any(name.startswith(joints) for name in names)
-        quantities.append((names[0], slot.unit, curves[0], slot.size, spatial))
+        spatial = all(map(SPATIAL_UNIT.fullmatch, unit.split(", "))) and not any(name.startswith(joints) for name in names)
+        quantities.append((names[0], unit, curves[0], slot.size, spatial))
         also += [(name, index[key]) for name in names[1:]]
     return {"quantities": quantities, "also": also, "left_out": len(order) - count, "number": index, "downsampling": downsampling}

@@ -210,7 +210,6 @@ class Parser:
         return not (token == "|" and self.bars)
 
     def factor(self) -> Node:
-        """Return an atom with its components, powers, transposes and inverses."""
         start, node = self.place, self.atom()
         language = self.language
         while self.next() in ("^", "_"):

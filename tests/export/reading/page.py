@@ -320,7 +320,6 @@ class Page:
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 
     def fitting(self, letter: str, value: Any) -> Any:
-        """Return a value in the shape of its letter; rows stay rows."""
         if letter not in self.sizes:
             return value
         size = self.sizes[letter]

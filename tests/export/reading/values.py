@@ -159,7 +159,6 @@ def crossed(left: Any, right: Any, poses: bool) -> Any:
 
 
 def halves(value: Any, poses: bool) -> tuple[Any, Any]:
-    """Return (R, p) of a pose, or the halves of a column."""
     if poses and is_pose(value):
         matrix = matrix_of(value)
         return matrix[:3, :3], matrix[:3, 3]

@@ -49,7 +49,6 @@ LEFT_OUT = {
 
 
 def sources(text: str) -> list[tuple[str, str]]:
-    """Return (page, name of the graph) for each page that the first line of a short file names."""
     pages, _, name = text.partition("\n")[0].removeprefix("# ").partition(": ")
     return [(page, name) for page in pages.split(", ")]
 

@@ -22,7 +22,7 @@ def spheres(c_n: float, m1: float = 0.3, m2: float = 0.2, k: float = 5e4, speed:
 
 
 def test_elastic_impact_of_spheres():
-    """The duration is pi sqrt(m_r / k) to 1e-11 s, and the peak force sqrt(k m_r) v to 1e-8."""
+    """The duration is pi sqrt(m_r / k), and the peak force sqrt(k m_r) v."""
     run, mass, k, speed = spheres(0.0)
     ((on, off),) = run.contact_intervals()
     assert on == pytest.approx(0.01 / speed, abs=1e-12)
@@ -67,7 +67,7 @@ def test_restitution_of_a_damped_spring(share):
 
 @pytest.mark.parametrize("rolls", [True, False])
 def test_sphere_on_an_incline(rolls):
-    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction, to 1e-8."""
+    """The acceleration is 5/7 g sin(theta) in rolling and g sin(theta) without friction."""
     theta, k, r, m = np.radians(20.0), 1e5, 0.02, 0.1
     incline = fixed(PLANE, (0.3, -0.2, 0.1), (np.cos(theta / 2), 0.0, np.sin(theta / 2), 0.0))
     normal, down = np.array([np.sin(theta), 0, np.cos(theta)]), np.array([np.cos(theta), 0, -np.sin(theta)])

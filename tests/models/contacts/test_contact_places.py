@@ -209,7 +209,6 @@ def test_convex_bodies_cost_no_check():
 
 
 def test_a_start_in_several_places_is_refused():
-    """E428 lists both places; with one contact near each place, the run succeeds."""
     with pytest.raises(ModelError) as caught:
         dropped(None, height=0.036)
     (problem,) = caught.value.problems

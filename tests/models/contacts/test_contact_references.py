@@ -22,7 +22,6 @@ def pair(name: str) -> tuple[ContactRun, dict[str, np.ndarray]]:
 
 @pytest.mark.parametrize("name", ["S1a", "S2a"])
 def test_every_quantity(name):
-    """All quantities agree with the reference to 1e-10 of their size [measured: 6e-12 of 10 N, 1e-12 elsewhere]."""
     run, reference = pair(name)
     trajectory = run.trajectory
     rows = np.searchsorted(trajectory["t"], reference["t"] - 1e-9)
@@ -48,7 +47,6 @@ def test_alpha_is_montanas(name):
 
 
 def test_impact_of_two_eggs():
-    """In S1a, contact times agree to 1e-9 s and the peak force to a relative 1e-6; the energy is constant to a relative 1e-11."""
     run, _ = pair("S1a")
     ((on, off),) = run.contact_intervals()
     assert abs(on - 0.0377504460285) < 1e-9 and abs(off - 0.0401415805939) < 1e-9
@@ -60,7 +58,6 @@ def test_impact_of_two_eggs():
 
 
 def test_rolling_egg():
-    """In S2a, positions after 2 s agree to 1e-9 m; the normal force varies from 0.2171 to 0.2852 N and has ten peaks."""
     run, reference = pair("S2a")
     assert np.abs(run.trajectory["p2"][-1] - reference["p2"][-1]).max() < 1e-9
     assert np.abs(run.trajectory["p2"][-1] - [-0.038287, 0.008301, -0.025086]).max() < 1e-6

@@ -139,7 +139,6 @@ def run_of(name: str) -> ContactRun:
 
 @pytest.mark.parametrize("name", CASES)
 def test_agrees_with_independent_simulator(name):
-    """Positions, event times and forces agree [measured: 1e-11 m, 1e-10 s and 2e-8 N]."""
     case = CASES[name]
     given, run = case.build(), run_of(name)
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
@@ -174,7 +173,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("components", "pair"), list(zip(COMPONENTS, PAIRS, strict=True)), ids=map("+".join, COMPONENTS))
 def test_constrained_components(components, pair):
-    """Bodies in light contact slip, spin and roll for too short a time to change a chart [measured: 1e-11 m]."""
+    """Bodies in light contact slip, spin and roll for too short a time to change a chart."""
     law = {"constrained": components, "k_n": 4e3, "c_n": 2.0, "k_t": 2e3, "r_t": 1.0, "k_w": 0.5, "r_w": 5e-4}
     bodies = []
     # The surface normals meet on the x axis, away from the poles of either chart.

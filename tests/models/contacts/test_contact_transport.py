@@ -91,7 +91,6 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 @pytest.mark.parametrize("law", LAWS)
 def test_names_of_axes_do_not_matter(law, transport):
-    """At rtol 1e-10, the errors in lengths near 0.06 m grow to 4e-11 m."""
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
@@ -114,8 +113,7 @@ def test_names_of_axes_matter_to_the_literal_law():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies", "gauss"])
 def test_agrees_with_vectors_of_the_world(transport):
-    """The independent simulator stores the springs as vectors in world axes and turns them with the normal [measured: 1e-12
-    m]."""
+    """The independent simulator stores the springs as vectors in world axes and turns them with the normal."""
     given = impact({**STICKING, "transport": transport})
     run = run_of("rolling", transport)
     course = Simulator(given).run(run.trajectory["t"])

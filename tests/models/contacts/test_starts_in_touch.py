@@ -90,7 +90,7 @@ def normal_force_of_rod(mu):
 
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
-    """Above mu = 4/3 the closed form is not finite, and the run fails."""
+    """At mu = 4/3 the normal force of the closed form is infinite; a run above it ends."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), normal_force_of_rod(mu)

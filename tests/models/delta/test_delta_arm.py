@@ -35,7 +35,6 @@ def kinetic_energy(theta, v, p):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_terms_of_the_papers_appendix_agree_with_point_masses(name):
-    """The paper's m, c1 ... c6 and G each agree with the terms of the point masses to 1e-12 [measured: 4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
     for phi, _ in states(1):

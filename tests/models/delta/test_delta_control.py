@@ -136,7 +136,6 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
 
 
 def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """From sampled motor angles, the benchmark gives the graph's torques, held for 1 ms each, to 1e-9 N m [measured: 1e-13]."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_sampled import PERIOD, controller
     from benchmarks.delta_tracking import KD as OTHER_KD

@@ -78,7 +78,6 @@ def test_wrong_names_are_refused(case, library, folder):
 
 
 def test_truncated_and_corrupt_files_are_refused_or_give_the_same_block(library, folder):
-    """A file with a corrupt byte is refused, or gives the same block as the original file."""
     whole, part, rng = archive(folder, library), folder / "part.fmu", random.Random(0)
     content = whole.read_bytes()
     for length in [0, 1, 21, *(rng.randrange(len(content)) for _ in range(20)), len(content) - 1]:

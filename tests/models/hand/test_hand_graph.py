@@ -44,10 +44,7 @@ def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
 
 
 def test_agrees_with_the_independent_hand(main: HandRun) -> None:
-    """Positions agree to 1e-12 m, angles to 5e-11 rad and forces to 1e-8 N [measured: 3e-15 m, 2e-11 rad and 7e-10 N].
-
-    The angles of the independent hand scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9.
-    """
+    """The angles of the independent hand scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9."""
     independent, arrays = Independent(Numbers(home=tuple(main.hand.posture.joints[0]))), main.trajectory
     _, x = independent.run("main", arrays["t"][::10], rtol=1e-9)
     assert np.max(np.abs(arrays["object"][::10, 4:] - x[:, -22:-19])) < 1e-12
@@ -89,7 +86,7 @@ def test_halved_tolerance_changes_nothing(main: HandRun) -> None:
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_second_run_compiles_nothing(main: HandRun) -> None:
-    """A run makes fewer than 20,000 Python calls [measured: 3,600]; compiling the graph makes 1.2 million."""
+    """Compiling the graph takes 1.2 million Python calls."""
     assert calls(lambda: again(main, rtol=0.5 * main.rtol)) < 20_000
 
 

@@ -36,7 +36,6 @@ def test_restitution_is_exact_over_fourteen_decades(w0: float) -> None:
 
 
 def test_restitution_of_one_and_five() -> None:
-    """The values agree with bisection at 60 digits."""
     assert mpmath.nstr(exact_restitution(1.0), 18) == "0.593624260040040092"
     assert mpmath.nstr(exact_restitution(5.0), 18) == "0.196980245280518885"
     assert abs(restitution(1.0, 1.0, 1.0) - 0.593624260040040092) < 1e-12
@@ -118,7 +117,6 @@ def test_small_damping_is_a_half_sine() -> None:
 
 
 def test_parameters_of_the_paper_are_identified() -> None:
-    """An impulse of 0.6662 N s in 10.4 ms at 0.1754 m/s and the restitution 0.1 determine k, c and m."""
     k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     assert (k, c, m) == pytest.approx((8.07e5, 4.60e7, 3.453), rel=5e-4)
     t, x, _ = integrated(ViscoelasticImpact(k, c, m, 0.1754))

@@ -157,7 +157,7 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
 
 
 def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constraints():
-    """The inline joint agrees to 1e-7 with a hand-written constraint of two coordinates."""
+    """The reference is a hand-written constraint of two coordinates."""
     corners = ((0.0, 0.0), (0.4, 0.0), (0.5, 1.1), (-0.15, 1.0))
     a, b, c, d = (np.array([*corner, 0.0]) for corner in corners)
 

@@ -111,7 +111,6 @@ def test_vessels() -> None:
 
 @checks("hydraulic.pump")
 def test_pump() -> None:
-    """The pump delivers D w minus leakage, and the torque is D p plus friction."""
     graph, pump = Graph("g"), h.pump("p", leak=1e-12, b=0.01)
     graph.connect(Sf("drive", 100.0), pump.port("shaft")).connect(Se("reservoir", 0.0), pump.port("inlet"))
     torque, delivered = final(graph.connect(pump.port("outlet"), Se("load", 1e7)), "drive.effort", "load.flow")

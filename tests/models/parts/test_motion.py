@@ -72,7 +72,7 @@ def test_lossy_gear(torque, load, factor) -> None:
     ],
 )
 def test_worm_gear(torque, load, mu, share) -> None:
-    """The worm drives, the wheel drives, the wheel locks, or the gear is lossless."""
+    """`share` is "drive" if the worm drives, "driven" if the wheel drives, "" without losses, and None if the gear locks."""
     graph, worm = Graph("g"), m.worm_gear("worm", 30.0, np.arctan(0.1), mu)
     graph.connect(graph.series(Se("drive", torque), I("first", 0.1)), worm.port("1"))
     graph.connect(worm.port("2"), graph.series(Se("load", load), I("second", 20.0)))

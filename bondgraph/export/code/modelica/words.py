@@ -8,7 +8,6 @@ Source: Modelica Language Specification 3.6, section 2.3.1 (identifiers) and cha
 
 from __future__ import annotations
 
-import html
 import re
 from html.entities import codepoint2name
 
@@ -44,15 +43,6 @@ def quoted(name: str, index: tuple[int, ...] = ()) -> str:
 
 def subscript(index: tuple[int, ...]) -> str:
     return f"[{','.join(str(k + 1) for k in index)}]" if index else ""
-
-
-def user_name(identifier: str) -> str:
-    """Return the user's name for a quoted identifier as tools show it, with or without quotes.
-
-    >>> user_name("'&omega;&#39;s mass.p'")
-    "ω's mass.p"
-    """
-    return html.unescape(identifier.removeprefix("'").removesuffix("'"))
 
 
 def _reference(point: int) -> str:

@@ -7,8 +7,10 @@ sans-serif, Greek letters bold.
 
 from __future__ import annotations
 
+import functools
+import itertools
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -392,11 +394,18 @@ def _local(letters: Sequence[str]) -> list[str]:
         match = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))
         first = match[0] if match else "a"
         marked = (mark.format(local(first)) for mark in _MARKS)
-        free = next((each for each in marked if each not in taken), None)
-        free = free or next(local(c) for c in "abcdefghijklmnopqrtuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if local(c) not in taken)
+        free = next(each for each in itertools.chain(marked, _any_letter()) if each not in taken)
         taken.add(free)
         results.append(free)
     return results
+
+
+def _any_letter() -> Iterator[str]:
+    """Yield all letters, then all letters with one mark, then with two marks, and so on."""
+    for count in itertools.count():
+        for marks in itertools.product(_MARKS[1:], repeat=count):
+            for letter in "abcdefghijklmnopqrtuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ":
+                yield functools.reduce(lambda text, mark: mark.format(text), marks, local(letter))
 
 
 _MARKS = ("{}", r"\hat{{{}}}", r"\check{{{}}}", r"\bar{{{}}}")

@@ -106,7 +106,8 @@ def gpu_kernel(
     model = program.texts(tuple(slot for slot in slots if slot.block == "out"), not method.explicit)
     signatures = {**_of_procedures(made), **_of_texts(model)}
     by_number = [(numbers[name], symbols[name]) for name in _called_by_number(image, words)]
-    texts = [_text(made, dict(by_number), signatures), _rules_text(), *model, *_entry_texts(memory)]
+    rules = "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
+    texts = [_text(made, dict(by_number), signatures), rules, *model, *_entry_texts(memory)]
     index = {name: k for name, (k, _) in Launch.layout().items()}
     return GPUKernel(
         nvptx.ptx_of(texts, ENTRY),
@@ -184,10 +185,6 @@ def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatu
 _DEFINED = re.compile(r"^define (\w+) @([\w.]+)\((ptr[^)]*)\)", re.MULTILINE)
 _NAMES = re.compile(r"^define [^@]*@([\w.]+)\(", re.MULTILINE)
 _CALLED = re.compile(r"call (\w+) @([\w.]+)\(([^)]*)\)")
-
-
-def _rules_text() -> str:
-    return "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:

@@ -47,10 +47,6 @@ def _of_shapes(width: int) -> Callable[[PileTable], int]:
     return lambda p: width * p.shapes
 
 
-def _of_states(p: PileTable) -> int:
-    return p.states
-
-
 class PileTable(Table):
     """Table of a run, with free bodies first; vectors are in world coordinates, m, s, kg.
 
@@ -86,7 +82,7 @@ class PileTable(Table):
     m: Reals
     p: Reals
     now: Reals
-    rate: Annotated[Reals, Length(_of_states)]
+    rate: Annotated[Reals, Length(lambda p: p.states)]
     out: Annotated[Reals, Length(lambda p: p.outputs_count)]
     other: Annotated[Ints, Length(lambda p: p.others)]
     source_block: Annotated[Ints, Length(lambda p: 13 * (p.bodies - p.free))]
