@@ -121,7 +121,7 @@ def check_energies(model: Model) -> Iterator[Problem]:
                 cures = (f"{'an' if name[0] in 'aeiou' else 'a'} {name} that is {wanted}{active}",)
                 coupled = strict and value.ndim == 2 and is_positive(value, strict=False)
                 details = (f"given: {_short(value)}", *(("it is singular: one motion stores no energy",) if coupled else ()))
-                yield Problem("E119", title, details, (element.place,), (COUPLED,) if coupled else cures)
+                yield Problem("E119", title, details, (element.place,), (COUPLED,) if coupled and np.any(value) else cures)
 
 
 def check_kinetic_energies(model: Model) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, 
 from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
 from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
-from bondgraph.errors import Records, raise_if_any
+from bondgraph.errors import Records, raise_if_any, refusal
 from bondgraph.model.laws import IdealSwitch
 from bondgraph.model.model import Model
 from bondgraph.model.ops import TIME_DERIVATIVE, Frozen
@@ -140,7 +141,9 @@ class Compiled(Frozen):
         self, initial: Initial | None, parameters: Mapping[str, Any] | None, t: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return start state x (n,) and modes m (modes,) as `initial` does, and the changed parameters p (parameters,) of the
-        kernels, for a start at the time t (s)."""
+        kernels, for a start at the time t (s). Raises `ModelError` E252 unless the time is finite."""
+        if not math.isfinite(t):
+            raise refusal("E252", f"the time is {t} s", "a finite time, such as t=0.0", about=self.model.name)
         changes = self._changes("initial", initial)
         changed = checked_changes(self.model, self.system, self.with_start_parameters(initial, parameters))
         p = self._with_parameters(changed)

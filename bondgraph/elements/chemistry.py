@@ -127,7 +127,7 @@ _UNITS = {"constant": "1/mol", "RT": "J/mol", "rate": "mol/s"}
 
 
 def _positive(kind: str, name: str, **arguments: Any) -> tuple[dict[str, Parameter], dict[str, float]]:
-    values = parameters_of({key: value for key, value in arguments.items() if value is not None}, _UNITS)
+    values = dict(parameters_of({key: value for key, value in arguments.items() if value is not None}, _UNITS))
     numbers = {key: real(parameter.value) for key, parameter in values.items()}
     bad = [key for key, number in numbers.items() if number is not None and not np.all(number > 0)]
     if bad:

@@ -370,10 +370,10 @@ class _PointReader:
         fits = array is not None and (array.shape == shape if shape else array.ndim in (len(role.shape), len(role.shape) + 1))
         shapes = f"one {_number(role)}" + (" in each run" if shape else ", or a list of them")
         if array is None:
-            self._report(f'"{name}" cannot be {_described(values)}: it needs {shapes}')
+            self._report(f'"{name}" cannot be {_described(values)}', shapes)
         elif not fits or array.shape[array.ndim - len(role.shape) :] != role.shape:
             actual = array.shape[1:] if shape else array.shape
-            self._report(f'"{name}" cannot be of shape {actual}: it needs {shapes}')
+            self._report(f'"{name}" cannot be of shape {actual}', shapes)
         elif not np.isfinite(array).all():
             where = np.argwhere(~np.isfinite(array))[0]
             title = f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}'

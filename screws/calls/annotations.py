@@ -40,7 +40,9 @@ def accepts(value: Any, annotation: Any) -> bool:
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation == ArrayLike:
-        return not _is_record(value) and not isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType))
+        if isinstance(value, (str, bytes, Mapping, type(None), types.FunctionType)) or _is_record(value):
+            return False
+        return any(hasattr(value, name) for name in ("__float__", "__array__", "__len__", "__scalar_function__"))
     if origin is typing.Annotated:
         return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):

@@ -1,7 +1,7 @@
 """Explanation of failed calls by an error that names the wrong argument.
 
 Arguments are compared with the signature only after a call has failed, so a valid call costs almost nothing, with two exceptions:
-flags and whole numbers are compared before each call, because Python would accept text and fractions; and each call of a function
+flags and whole numbers are compared at each call, because Python would accept text and fractions; and each call of a function
 of `screws` from outside these packages compares the shapes of its arrays.
 """
 
@@ -90,22 +90,27 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal checked
         if checked is None:
             checked = flags_and_counts(function)
+        refused = None
         for name, order, least in checked:
             value = keywords[name] if name in keywords else arguments[order] if order < len(arguments) else None
             if (isinstance(value, str) if least is None else _is_no_count(value, least)) and _is_called_by_user():
                 least_text = f" from {least:g}" if least not in (None, -math.inf) else ""
                 cure = f"{name}=True or {name}=False" if least is None else f"{name}=<a whole number{least_text}>"
-                raise CallError("E150", f"{function.__name__}(): `{name}` cannot be {shown(value)}", cure)
+                refused = CallError("E150", f"{function.__name__}(): `{name}` cannot be {shown(value)}", cure)
+                if least is None:
+                    raise refused
         try:
             result = function(*arguments, **keywords)
         except Exception as error:
             if isinstance(error, ScrewbondError) and not isinstance(error, AttributeError):
                 raise
-            explained = explanation(function, arguments, keywords) if _is_called_by_user() else None
+            explained = refused or (explanation(function, arguments, keywords) if _is_called_by_user() else None)
             if explained is None:
                 raise
             raise explained from error
-        if geometric and _is_called_by_user():  # an error of the function itself comes first
+        if refused is not None:  # an error of the function itself comes first
+            raise refused
+        if geometric and _is_called_by_user():
             shapes = _allowed_shapes(function)
             named = [*zip(shapes, arguments, strict=False), *keywords.items()]
             misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)

@@ -13,7 +13,7 @@ import pytest
 from screwbond.models import control, hand, impact, motion, planar
 
 import screwbond as sb
-from bondgraph import J1, C, Graph, I, Parameter, R, Sf, analysis, estimation, export, signals
+from bondgraph import J1, C, Graph, I, Parameter, R, Sf, analysis, estimation, export, signals, sweep
 from bondgraph.estimation import Experiment, estimate
 from bondgraph.stepping import stepper
 from screws import scalars, sphere, surfaces, vectors
@@ -67,6 +67,14 @@ WRONG = {
     ),
     "start values by number": Wrong(
         lambda: simulate(1.0, initial={1: 2.0}), ("E122", "spring.q"), lambda: simulate(1.0, initial={"spring.q": 2.0})
+    ),
+    "a time that is no number": Wrong(
+        lambda: model().linearise("gain.y", t=np.nan), ("E252", "nan"), lambda: model().linearise("gain.y", t=1.0)
+    ),
+    "a sweep over text": Wrong(
+        lambda: sweep(model(), {"spring.stiffness": "x"}, 0.1, keep={"q": "spring.q"}, progress=False),
+        ("E361", "'x'", "try: one number in N/m"),
+        lambda: sweep(model(), {"spring.stiffness": [1.0]}, 0.1, keep={"q": "spring.q"}, progress=False),
     ),
     # records, arithmetic, calls
     "an unknown link": Wrong(lambda: arm().links["lowr"], ("E318", '"lower"'), lambda: arm().links["lower"]),

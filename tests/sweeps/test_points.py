@@ -129,7 +129,7 @@ WRONG = [
     ("E361", {3: [1.0]}, None, "3 is not the name of one parameter, state or automaton"),
     ("E361", {"spring.stiffness": [1.0, np.nan]}, None, "must be finite; value 1 is nan"),
     ("E361", {"spring.stiffness": ["a"]}, None, "one number in N/m, or a list of them"),
-    ("E361", {"spring.stiffness": [1.0, None]}, None, r"cannot be None \(value 1\): it needs one number in N/m"),
+    ("E361", {"spring.stiffness": [1.0, None]}, None, r"cannot be None \(value 1\)\n  try: one number in N/m"),
     ("E361", {"spring.stiffness": pandas.Series([2, None], dtype="Int64")}, None, r"cannot be <NA> \(value 1\)"),
     ("E361", {"spring.stiffness": [1.0, 10**400]}, None, "must be finite; value 1 is inf"),
     ("E360", pandas.DataFrame([[1.0, 2.0]], columns=["mass.p", "mass.p"]), None, 'two columns are called "mass.p"'),
@@ -139,7 +139,7 @@ WRONG = [
         "E361",
         [{"spring.stiffness": [1.0]}, {"spring.stiffness": [2.0]}],
         None,
-        r"of shape \(1,\): it needs one number in N/m in each run",
+        r"of shape \(1,\)\n  try: one number in N/m in each run",
     ),
 ]
 
