@@ -240,7 +240,7 @@ class Hybrid:
         pace = self.t / steps
         needed = 2.0 * self.settings.span / pace if pace > 0.0 else np.inf
         point = self.t, self.x, self.m, self.weights.state_sizes
-        mode = fastest_mode(self.bound, *point, pace, self.bound.true_states)
+        mode = fastest_mode(self.bound, *point, pace, self.bound.true_states.tolist())
         if mode is not None:
             return ", ".join(mode.states), mode.cures(method.stiff, needed)
         more = (f"max_steps={needed:.0e}", "a looser rtol") if needed < DEFAULTS["max_steps"] else ()
