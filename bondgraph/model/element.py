@@ -15,7 +15,6 @@ from bondgraph.model.domains import Domain
 from bondgraph.model.laws import Junction, Law, Parameter, Resistor, Source, Storage, Switched
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import joined_fields, short_repr, value_text
-from screws.names import similar_names
 
 L = TypeVar("L", bound=Law)
 
@@ -148,9 +147,8 @@ def one_port(
 def _refuse_unknown_symbols(kind: str, name: str, symbols: Mapping[str, str], names: Sequence[str]) -> None:
     for word in symbols:
         if word not in names:
-            near = similar_names(word, names, most=1)
-            cure = f'symbols={{"{near[0]}": ...}}' if near else f"symbols= of {', '.join(names)}"
-            raise refusal("E110", f'{kind} "{name}" has no "{word}", for which symbols= gives a letter', cure, about=name)
+            cure = f"symbols= with a letter for {', '.join(names[:-1])} or {names[-1]}"
+            raise refusal("E110", f'{kind} "{name}" has no "{word}" with a letter of its own', cure, about=name)
 
 
 @functools.cache

@@ -22,7 +22,7 @@ def mixed(sections: int) -> Graph:
     graph, before = Graph("mixed"), None
     for i in range(sections):
         mass, node, joint = J1(f"v %s {i}"), J0(f"f{i}"), J1(f"⟦0⟧{i}")
-        symbols = {"p": "P", "power": "W"} if i % 3 == 0 else None
+        symbols = {"p": "P", "effort": "W"} if i % 3 == 0 else None
         graph.connect(mass, I(f"m{i}", float(rng.uniform(1.0, 2.0)), initial=float(rng.uniform()), symbols=symbols))
         if i % 4 == 1:
             between = (TF if i % 8 == 1 else GY)(f"t{i}", 1.5 + 0.01 * i)

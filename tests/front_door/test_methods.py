@@ -171,7 +171,7 @@ def test_plot():
     states = run.plot()
     assert [a.get_ylabel() for a in states] == ["mass.p\n(N s)", "spring.q\n(m)"]
     place = attach_contact(Graph("on a plane"), rolling()).simulate(0.1).plot("ball.pose[0]", "ball.pose[6]")
-    assert [a.get_ylabel() for a in place] == ["ball.pose[0]\n(1)", "ball.pose[6]\n(m)"]
+    assert [a.get_ylabel() for a in place] == ["ball.pose[0]", "ball.pose[6]\n(m)"]
     own = pyplot.figure().subplots(1, 1)
     assert run.plot("mass.p", axes=own)[0] is own
     with pytest.raises(ModelError, match="E560"):
