@@ -62,7 +62,7 @@ WRONG = {
     "a strict estimate": Wrong(lambda: fitted(strict=True), ("E322", "strict", "findings"), fitted),
     "a letter of another name": Wrong(
         lambda: C("s", stiffness=1.0, symbols={"stifness": "k"}),
-        ("E110", "stifness", 'symbols={"stiffness"'),
+        ("E110", "stifness", "symbols= with a letter for stiffness"),
         lambda: C("s", stiffness=1.0, symbols={"stiffness": "k"}),
     ),
     "start values by number": Wrong(
