@@ -177,7 +177,7 @@ class RoundingWarning(UserWarning):
 
 
 class UnreliableRunWarning(UserWarning):
-    """Warning that a finished run, whose `Result` has the reasons (`warnings`), or a linearisation along it cannot be trusted."""
+    """Warning that a finished run or a linearisation along it cannot be trusted; its `Result` has the reasons (`warnings`)."""
 
 
 class OpenSamplerWarning(UserWarning):

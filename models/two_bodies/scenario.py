@@ -219,7 +219,7 @@ class ContactSpec:
     r_w: float = number("N m s/rad", "damping of omega_x, omega_y and omega_z", 0.0, least=0.0)
     friction: float | None = number("", "largest ratio of tangential to normal force; needs r_t", None, least=0.0)
     torsional_friction: float | None = number(
-        "m", "largest ratio of the torque on omega_z to the normal force; needs r_w", None, least=0.0
+        "m", "largest ratio of the torque about the normal to the normal force; needs r_w", None, least=0.0
     )
     transport: str = word(TRANSPORTS, "how spring vectors are transported", TRANSPORTS[0])
     label: str = ""

@@ -120,9 +120,11 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive
-    outside, and the indices (k,) of the other body's nearest samples, -1 for a plane, cylinder or sphere, or far
-    outside."""
+    """Return the samples (k, 3) of a body in the axes of body 1; their depths (k,) in the other body, m, at most 0 outside; and
+    the indices (k,) of the other body's nearest samples.
+
+    The index is -1 for a plane, cylinder or sphere, and far outside. For any other unbounded surface all depths are 0.
+    """
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points

@@ -148,7 +148,7 @@ class Emitter:
         result = self.in_memory(value, variable.type, node)
         if not variable.varies:
             if is_wide(result):
-                self.fail(node, f'"{name}" started as one number for all lanes')
+                self.fail(node, f'"{name}" is one number for all lanes but is set to a number per lane')
             if self.mask is not None and variable.type in KINDS:
                 self.fail(node, f'"{name}" is one number for all lanes but is set where lanes diverge')
             self.write.set(variable.local, result)

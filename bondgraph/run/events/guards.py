@@ -216,7 +216,7 @@ def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
 
 
 def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if the reset of transition i stops or reverses the rate of its guard at most of the trial states around x."""
+    """Return True if, at a majority of trial states around x, the reset of transition i stops or reverses the guard's rate."""
     n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
     rates_at(s, t, x, s.p, speed)
     for k in range(n):

@@ -12,8 +12,9 @@ from bondgraph.run.steppers.shared_fields import derivative, error_weight
 WIDTH = 2.0**-17
 """Largest relative change of a state in the central difference of `correct_powers`, about the cube root of the rounding error."""
 STRAIGHT = 2.0**-8
-"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are
-relative to the largest sizes of the states so far or, if this limit is then exceeded, to their current values."""
+"""Largest second difference of the powers, relative to the first, for which a central difference is used. Its width
+is relative to the largest sizes of the states so far; if the limit is exceeded, it is relative to their current values, and a
+difference wider than the correction itself is then used in any case."""
 SIGNIFICANT = 0.1
 
 
