@@ -45,7 +45,7 @@ LARGEST = 1e75
 
 REPLACEMENTS = {
     "samples": "the times of the data",
-    "t_start": "Experiment(..., t_start=) for each of the data",
+    "t_start": "Experiment(..., t_start=) for each data set",
     "strict": "the `findings` of the estimate",
 }
 """Replacement for each setting of a run that an estimate does not accept."""

@@ -76,7 +76,8 @@ _EXACT = ("fabs", "sqrt", "floor")
 def _function(
     name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, llvm: str = "", **facts: Any
 ) -> int:
-    """Append a function, which LLVM calls by name, as do C and MATLAB unless they have an expression for it; return its code."""
+    """Append a function and return its code. LLVM and C call it by name unless `llvm` or `c` gives an expression; MATLAB uses
+    `matlab`, or else the text for C."""
     x = ("{x}", "{y}")[:arguments]
     intrinsic, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
     library = "llvm" if intrinsic in _EXACT else "elementary"

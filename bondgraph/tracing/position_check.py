@@ -118,8 +118,8 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
         details.append(f"for example at {', '.join(read[:8])}")
     sizes = {name: max(int(np.size(traced.values[system.resolve(name)])), 1) for name in names}
     cures.append(
-        f"coordinates={sizes} instead of the {'signals' if before is None else 'MTF and signals'}, connected where flows are the "
-        "rates of these coordinates: the compiler then differentiates the position"
+        f"coordinates={sizes} instead of the {'signals' if before is None else 'MTF and signals'}, with the constraint connected "
+        "to bonds whose flows are the rates of these coordinates; the compiler then differentiates the position"
     )
     title = f'the flow of constraint "{path}" is not the rate of its position'
     return Problem("E170", title, tuple(details), tuple(e.place for e in elements), tuple(cures))

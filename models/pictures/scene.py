@@ -238,8 +238,8 @@ class Scene:
         return intervals
 
     def mesh(self, index: int, n_u: Count = 65, n_v: Count = 97) -> Mesh:
-        """Return the mesh of a solid; a surface has n_u by n_v points, which must be one more than multiples of
-        8 and of 12."""
+        """Return the mesh of a solid; a surface has n_u by n_v points, where n_u - 1 must be a multiple of 8 and n_v - 1 of
+        12."""
         solid = self.solids[index]
         if isinstance(solid.shape, Mesh):
             return solid.shape

@@ -62,8 +62,8 @@ def solid(kind: str, size: np.ndarray) -> Solid:
 def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
     """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh, or None if it has no volume.
 
-    `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, adds the volumes of all tetrahedra as positive, so it exceeds
-    the volume of meshes that are not convex.
+    `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, counts the volume of every tetrahedron as positive, which can
+    overestimate the volume of a mesh that is not convex.
 
     Source: Mirtich 1996; MuJoCo's documentation, attribute inertia of mesh.
     """

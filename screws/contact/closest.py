@@ -183,8 +183,8 @@ def closest_points(
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return all local minima of the distance that a global search finds: first overlapping pairs by increasing depth, then
-    separated pairs by increasing gap. Two convex bodies have one minimum; an ellipsoid across a trough has two. The list is empty
-    if no minimum is isolated or found.
+    separated pairs by increasing gap. Two separated convex bodies have one minimum; an ellipsoid across a trough has two. The
+    list is empty if no minimum is isolated or found.
 
     Raises `GeometryError` G124 if H_1_2 is not a pose.
     """

@@ -63,7 +63,7 @@ class Page:
 
 
 class TablePage:
-    """Page of rows that machine code fills; it calls the table's `drain` if they are full before the last sample."""
+    """Page of rows, filled by machine code, which calls the table's `drain` when the page is full before the last sample."""
 
     def __init__(self, table: FieldTable, handler: EventHandler | None = None):
         self._table, self._handler = table, handler

@@ -22,7 +22,8 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding error of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""Modes are tested for MARGIN times the step size in ALERT steps after a step that would have damped a growing mode."""
+"""For ALERT steps after a step that would have damped a growing mode, the test for growing modes uses MARGIN times the step
+size."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 

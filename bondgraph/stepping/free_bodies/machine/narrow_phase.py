@@ -130,7 +130,7 @@ def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach:
 def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
     """Add the contact point of a ball and a box; if the sign is 1, the box is the second shape of the pair.
 
-    A ball's centre inside the box is moved out through the nearest face.
+    If the centre of the ball is inside the box, the normal is that of the nearest face.
     """
     local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
     size, square = 0.0, 0.0
