@@ -31,6 +31,7 @@ from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refu
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
+from bondgraph.tape.interpret import blocks_of_tape, evaluate_nodes, term_sizes
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
@@ -63,6 +64,8 @@ class Derivatives:
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
     other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
     """As `kinks.other_side`, for the routine of the kernel."""
+    acting: Callable[[Sequence[np.ndarray]], np.ndarray] = field(repr=False)
+    """Function of the blocks (t, x, p, m) that returns, for each nonzero derivative, whether it exceeds rounding error."""
     ramps: Ramps | None = field(default=None, repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -93,7 +96,7 @@ class Derivatives:
             raise refusal("E260", title, cure, about=self.compiled.model.name, why=why, places=())
         matrix, n = self.matrix(nonzeros), len(self.states)
         if self.ramps is not None:
-            self.ramps.check(point, float(abs(matrix).max()) if matrix.nnz else 0.0)
+            self.ramps.check(point)
         blocks = (matrix[:n, :n], matrix[:n, n:], matrix[n:, :n], matrix[n:, n:])
         if n < SPARSE:
             blocks = tuple(block.toarray() for block in blocks)  # type: ignore[assignment]
@@ -124,7 +127,7 @@ class Derivatives:
 
 
 NEGLIGIBLE = 1e-9
-"""Effect of the rate of an input, relative to the largest entry of the matrices, below which it is rounding error."""
+"""Effect of the rate of an input, relative to the terms of which it is the sum, below which it is rounding error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,23 +138,31 @@ class Ramps:
     start: int
     """Index of the start of the ramps in the parameter vector."""
 
-    def check(self, point: Point, size: float) -> None:
-        """Raise E592 if rates or outputs depend on the rate of an input, for which a linear system has no matrix; `size` is the
-        largest entry of the matrices."""
-        ramps = self.derivatives
-        p, n, count = with_zeros(ramps.kernel, point.p), len(ramps.states), len(ramps.states) + len(ramps.outputs)
+    def check(self, point: Point) -> None:
+        """Raise E592 if rates or outputs depend on the rate of an input, for which a linear system has no matrix."""
+        ramps, n = self.derivatives, len(self.derivatives.states)
+        p = with_zeros(ramps.kernel, point.p)
         p[self.start] = point.t
-        slopes = ramps.matrix(ramps.kernel(point.t, point.x, p, point.m)[count:])[:, n:].toarray()
-        rows, columns = np.nonzero(np.abs(slopes) > NEGLIGIBLE * size)
-        if len(rows):
-            dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][rows[0]]
-            name = ramps.inputs[columns[0]]
+        acting = ramps.acting([np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
+        if acting.any():
+            first = int(np.flatnonzero(acting)[0])
+            dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]
+            name = ramps.inputs[ramps.columns[first] - n]
             title = f'{dependent} depends on the time derivative of the input "{name}", for which a linear system has no matrix'
             cures = (
                 f'the derivative as the input, and "{name}" from an integrator',
                 "an R or a lowpass between the input and the part that it drives",
             )
             raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
+
+
+def _acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms."""
+    values: dict[int, Any] = {}
+    roots = [routine.tape.scalar(output).index for output in routine.outputs]
+    evaluate_nodes(routine.tape, roots, blocks_of_tape(routine, blocks), values)
+    sizes = term_sizes(routine.tape, values)
+    return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
@@ -181,7 +192,8 @@ def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
     places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
-    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine))
+    acting = functools.partial(_acting, routine, len(rates) + len(output_scalars))
+    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine), acting)
 
 
 def slopes_of(

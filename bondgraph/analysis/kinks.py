@@ -14,9 +14,9 @@ import numpy as np
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import active_nodes
-from bondgraph.tape.interpret import evaluate_nodes
+from bondgraph.tape.interpret import blocks_of_tape, evaluate_nodes, term_sizes
 from bondgraph.tape.nodes import Nodes
-from bondgraph.tape.routine import Routine, reachable
+from bondgraph.tape.routine import Routine
 
 MAX_TIES = 64
 TIE = 1e-13
@@ -35,11 +35,11 @@ def other_side(routine: Routine, blocks: Sequence[np.ndarray], variables: Variab
     inputs of the routine, one array each."""
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
-    inputs = _in_order_of_tape(routine, blocks)
+    inputs = blocks_of_tape(routine, blocks)
     values: dict[int, Any] = {}
     evaluate_nodes(tape, roots, inputs, values)
     here = np.array([values[root] for root in roots], dtype=float)
-    sizes = _sizes(tape, roots, values)
+    sizes = term_sizes(tape, values)
     floor = CHANGE * np.array([sizes[root] for root in roots])
     names = list(tape.blocks)
     seeds = {k for k in values if tape.nodes[k][0] == op.INPUT and (names[tape.nodes[k][1]], tape.nodes[k][2]) in variables}
@@ -53,27 +53,6 @@ def other_side(routine: Routine, blocks: Sequence[np.ndarray], variables: Variab
             if np.isfinite(beyond).all() and differs.any():
                 return {int(k): (float(here[k]), float(beyond[k])) for k in np.flatnonzero(differs)}
     return None
-
-
-def _in_order_of_tape(routine: Routine, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
-    by_name = {name: np.atleast_1d(block) for (name, _), block in zip(routine.blocks, blocks, strict=True)}
-    return [by_name.get(name, np.zeros(length)) for name, length in routine.tape.blocks.items()]
-
-
-def _sizes(tape: Nodes, roots: Sequence[int], values: Mapping[int, Any]) -> dict[int, float]:
-    """Return the size of each value, with all terms of sums taken as positive."""
-    sizes: dict[int, float] = {}
-    for position in reachable(tape, roots):
-        code, *arguments = tape.nodes[position]
-        if code in (op.ADD, op.SUBTRACT):
-            sizes[position] = sizes[arguments[0]] + sizes[arguments[1]]
-        elif code == op.MULTIPLY:
-            sizes[position] = sizes[arguments[0]] * sizes[arguments[1]]
-        elif code == op.NEGATIVE:
-            sizes[position] = sizes[arguments[0]]
-        else:
-            sizes[position] = float(np.max(np.abs(values[position]), initial=0.0))
-    return sizes
 
 
 def _ties(

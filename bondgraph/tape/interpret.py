@@ -9,7 +9,7 @@ import numpy as np
 
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, Nodes, table_values
-from bondgraph.tape.routine import Listing, reachable
+from bondgraph.tape.routine import Listing, Routine, reachable
 
 NUMPY_FUNCTIONS: dict[int, Callable[..., Any]] = {code: operation.numpy for code, operation in enumerate(op.OPERATIONS)}
 
@@ -62,6 +62,30 @@ def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarra
             else:
                 result = NUMPY_FUNCTIONS[code](*[values[a] for a in arguments])
                 values[position] = result * 1.0 if code in op.CONDITIONS else result
+
+
+def blocks_of_tape(routine: Routine, blocks: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return all blocks of the tape, given those of a routine in its order; blocks that it does not read are zero."""
+    by_name = {name: np.atleast_1d(block) for (name, _), block in zip(routine.blocks, blocks, strict=True)}
+    return [by_name.get(name, np.zeros(length)) for name, length in routine.tape.blocks.items()]
+
+
+def term_sizes(tape: Nodes, values: Mapping[int, Any]) -> dict[int, float]:
+    """Return the size of each value, by position, with all terms of sums taken as positive. An exact zero has size zero, so that
+    products with it do not count as terms."""
+    sizes: dict[int, float] = {}
+    for position in sorted(values):
+        code, *arguments = tape.nodes[position]
+        sizes[position] = float(np.max(np.abs(values[position]), initial=0.0))
+        if sizes[position] == 0.0:
+            continue
+        if code in (op.ADD, op.SUBTRACT):
+            sizes[position] = sizes[arguments[0]] + sizes[arguments[1]]
+        elif code == op.MULTIPLY:
+            sizes[position] = sizes[arguments[0]] * sizes[arguments[1]]
+        elif code == op.NEGATIVE:
+            sizes[position] = sizes[arguments[0]]
+    return sizes
 
 
 CANCELLED = 2.0**-40

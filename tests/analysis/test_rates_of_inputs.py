@@ -17,6 +17,13 @@ def driven_capacitor():
     return graph.connect(branch, R("r", 1.0)).connect(branch, I("l", 1.0)).compile()
 
 
+def small_capacitor():
+    """Return a capacitor of 1 pF beside stiff parts, whose entries in the matrices are 1e21 times as large."""
+    graph, node, v = Graph("driven"), J0("node", domain="electrical"), J1("v", domain="translation")
+    graph.connect(Se("u", 2.0), node).connect(node, C("c", capacitance=1e-12))
+    return graph.connect(v, I("m", 1.0)).connect(v, R("d", 1e9)).compile()
+
+
 def driven_mass():
     graph, v = Graph("driven"), J1("v", domain="translation")
     return graph.connect(Sf("u", 0.1), v).connect(v, I("m", 2.0)).connect(v, C("k", stiffness=5.0)).compile()
@@ -32,10 +39,11 @@ def limited():
     [
         (driven_capacitor(), "u.value", "c.flow"),
         (driven_capacitor(), "u", "u.flow"),
+        (small_capacitor(), "u.value", "c.flow"),
         (driven_mass(), "u.flow", "u.effort"),
         (limited(), "u.y", "y.y"),
     ],
-    ids=["value", "source", "mass", "rate limiter"],
+    ids=["value", "source", "small capacitor", "mass", "rate limiter"],
 )
 def test_the_rate_of_an_input_is_refused(compiled, input, output):
     with pytest.raises(ModelError, match="E592"):
