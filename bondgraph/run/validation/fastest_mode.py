@@ -30,15 +30,16 @@ class FastestMode:
 
     def cures(self, stiff: bool, needed: float) -> tuple[str, ...]:
         """Return what to try in a run by a method for `stiff` models or not, which needs up to `needed` steps."""
-        names, together = " and ".join(self.states), " together" if len(self.states) > 1 else ""
+        several = len(self.states) > 1
         more = (f"max_steps={needed:.0e}",) if needed <= _REACHABLE else ()
         if abs(self.eigenvalue.imag) > abs(self.eigenvalue.real):
-            what = f"oscillate{'' if together else 's'}{together} with a period of {2.0 * np.pi / abs(self.eigenvalue):.2g} s"
+            verb, measure, time = "oscillate", "period", 2.0 * np.pi / abs(self.eigenvalue)
             others = ("damping of this oscillation, or one storage less in it", *more)
         else:
-            change = "decay" if self.eigenvalue.real < 0.0 else "grow"
-            what = f"{change}{'' if together else 's'}{together} with a time constant of {1.0 / abs(self.eigenvalue):.2g} s"
+            verb, measure, time = "decay" if self.eigenvalue.real < 0.0 else "grow", "time constant", 1.0 / abs(self.eigenvalue)
             others = more if stiff else ('method="auto" or "rodas5p"', *more)
+        what = f"{verb}{' together' if several else 's'} with a {measure} of {time:.2g} s"
+        names = " and ".join(self.states)
         return (f"a check of the values and units around {names}, which {what}", *others)
 
 
@@ -47,32 +48,33 @@ def fastest_mode(
 ) -> FastestMode | None:
     """Return the fastest mode of the `states` at (t, x) if steps of `pace`, s, follow it; `size` (n,) are sizes of all states.
 
-    None if the rates are not smooth there, or with more than MAX_STATES states.
+    Return None if the rates are not smooth there, or with more than MAX_STATES states. Participation factors: Perez-Arriaga,
+    Verghese and Schweppe 1982, Selective modal analysis.
     """
     used = np.array([k for k in states if size[k] > 0.0 or x[k] != 0.0], dtype=int)
     if not 0 < len(used) <= MAX_STATES:
         return None
+    from scipy.linalg import eig
+
     scale = np.fmax(np.abs(x), size)[used]
-    eigenvalues, participations = [], []
-    for sign in (1.0, -1.0):
-        matrix = _jacobian(bound, t, x, m, used, sign * np.sqrt(np.finfo(float).eps) * scale) * scale / scale[:, None]
-        if not np.isfinite(matrix).all():
-            return None
-        values, right = np.linalg.eig(matrix)
-        fastest = int(np.argmax(np.abs(values)))
-        values_of_transpose, left = np.linalg.eig(matrix.T)
-        partner = int(np.argmin(np.abs(values_of_transpose - values[fastest])))
-        eigenvalues.append(complex(values[fastest]))
-        participations.append(np.abs(right[:, fastest] * left[:, partner]))
-    eigenvalue = eigenvalues[0]
-    if not abs(abs(eigenvalues[1]) - abs(eigenvalue)) <= _AGREEMENT * abs(eigenvalue):
+    forward, backward = (
+        _jacobian(bound, t, x, m, used, sign * np.sqrt(np.finfo(float).eps) * scale) * scale / scale[:, None]
+        for sign in (1.0, -1.0)
+    )
+    if not (np.isfinite(forward).all() and np.isfinite(backward).all()):
         return None
-    if not _FOLLOWS[0] <= pace * abs(eigenvalue) <= _FOLLOWS[1]:
+    values, left, right = eig(forward, left=True)
+    fastest = int(np.argmax(np.abs(values)))
+    speed = float(np.abs(values[fastest]))
+    if not abs(float(np.abs(np.linalg.eigvals(backward)).max()) - speed) <= _AGREEMENT * speed:
         return None
-    share = np.round(participations[0] / participations[0].max(), 6)
+    if not _FOLLOWS[0] <= pace * speed <= _FOLLOWS[1]:
+        return None
+    participation = np.abs(left[:, fastest] * right[:, fastest])
+    share = np.round(participation / participation.max(), 6)
     order = [k for k in np.argsort(-share, kind="stable") if share[k] >= _SHARE][:_MOST_NAMES]
     names = dict.fromkeys(bound.program.layout.label("x", int(used[k])) for k in order)
-    return FastestMode(eigenvalue, tuple(names))
+    return FastestMode(complex(values[fastest]), tuple(names))
 
 
 def _jacobian(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, states: np.ndarray, steps: np.ndarray) -> np.ndarray:
