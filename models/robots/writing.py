@@ -118,11 +118,10 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
     ElementTree.SubElement(joint, "parent", link=carrier)
     ElementTree.SubElement(joint, "child", link=moved)
     R = at[:3, :3]
-    level = np.hypot(R[0, 0], R[1, 0])
-    roll, yaw = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(R[1, 0], R[0, 0])
-    if level <= ON_AXIS:  # pitch of +-90 degrees: roll and yaw turn about one line
-        roll, yaw = np.arctan2(-R[1, 2], R[1, 1]), 0.0
-    ElementTree.SubElement(joint, "origin", xyz=_numbers(at[:3, 3]), rpy=_numbers([roll, np.arctan2(-R[2, 0], level), yaw]))
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[2, 1], R[2, 2]))
+    sine, cosine = R[:2, 2] * np.sin(roll) - R[:2, 1] * np.cos(roll)  # right for any roll at a pitch of +-90 degrees
+    angles = roll, pitch, np.arctan2(sine, -cosine)
+    ElementTree.SubElement(joint, "origin", xyz=_numbers(at[:3, 3]), rpy=_numbers(angles))
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:
