@@ -306,13 +306,15 @@ class _Model:
         if unknown:
             self._unknown(f"<joint> of <equality> names {', '.join(unknown)}", place)
             return
-        coefficients = np.zeros(5)
-        terms = values(element.attrib, "polycoef", "0 1 0 0 0")
+        coefficients, terms = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), values(element.attrib, "polycoef")
         coefficients[: len(terms)] = terms
-        if names[1] is None or np.any(coefficients[2:]) or not coefficients[1]:
-            title, why = (
-                f'the equality of joint "{names[0]}" is not read',
-                "only equalities that are linear in a second joint are read",
+        linear = names[1] is not None and not np.any(coefficients[2:]) and coefficients[1]
+        if not linear or self.joints[names[0]].leader:
+            title = f'the equality of joint "{names[0]}" is not read'
+            why = (
+                "an earlier equality determines this joint"
+                if linear
+                else "only equalities that are linear in a second joint are read"
             )
             self.problems.append(Problem("E295", title, (why,), (place,), ('polycoef="offset factor 0 0 0"',)))
             return

@@ -70,9 +70,12 @@ def _kind(link: Link) -> str | None:
 
 def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
     kind = _kind(link)
-    if any(np.any(getattr(link, name)) for name in ("armature", "stiffness")):
-        title = f'URDF cannot represent the armature or spring of "{link.name}"'
-        cure = "Tree(tree.name, [replace(link, armature=0.0, stiffness=0.0) for link in tree.links])"
+    lost = [
+        name for name in ("armature", "stiffness", *(["damping"] if kind == "floating" else [])) if np.any(getattr(link, name))
+    ]
+    if lost:
+        title = f'URDF cannot represent the {" and ".join(lost)} of "{link.name}"'
+        cure = f"Tree(tree.name, [replace(link, {', '.join(f'{name}=0.0' for name in lost)}) for link in tree.links])"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     if kind is None:
         title = f'the joint of "{link.name}" is of a kind that URDF lacks: {link.joint.name}'

@@ -72,10 +72,11 @@ def test_parts_without_urdf_form_are_refused_by_name() -> None:
         link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
         link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
         link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
+        Link("afloat", joints.free(), None, damping=0.2, parent=None),
     ))  # fmt: skip
     with pytest.raises(ModelError, match=r"E344.*not a tree"):
         to_urdf("odd")  # type: ignore[arg-type]
     with pytest.raises(ModelError) as caught:
         to_urdf(odd)
-    assert [problem.code for problem in caught.value.problems] == ["E344"] * 5
-    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half", "geared", "sprung"))
+    assert [problem.code for problem in caught.value.problems] == ["E344"] * 6
+    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half", "geared", "sprung", "afloat"))
