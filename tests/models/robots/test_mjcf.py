@@ -215,6 +215,7 @@ REFUSED = {
         "E295",
         "an earlier equality determines this joint",
     ),
+    "inactive equalities": ("<default>", '<default><equality active="false"/>', "E295", "active of <equality> of <default>"),
     "servo": ('kv="5"', 'dampratio="1"', "E295", "kv as a number"),
     "size": ('size="0.05"', 'size="0"', "E522", "1 positive number"),
     "fitted": ('type="box" size="0.1 0.05 0.04"', 'type="box" mesh="m"', "E298", 'a box fitted to the mesh "m"'),
