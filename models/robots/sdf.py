@@ -72,7 +72,11 @@ _POSE = AttributeRule(
 )
 _COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers from 0 to 1")
 _BOOLEAN = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
-_POSES = ElementRule({"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT}, text=_POSE)
+_POSES = ElementRule(
+    {"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT},
+    refused={"frame": Refusal("versions before 1.7 left its meaning open", ("",), 'relative_to="..."', False)},
+    text=_POSE,
+)
 _AXIS = ElementRule(
     {},
     {
