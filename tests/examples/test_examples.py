@@ -49,7 +49,7 @@ def test_length(path):
 def test_every_example_is_tested():
     imports = [node for path in files("tests/examples") for node in nodes(path, ast.ImportFrom) if node.module == "examples"]
     tested = {name.name for node in imports for name in node.names}
-    assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
+    assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} <= tested
 
 
 def test_arm_impact(monkeypatch):
