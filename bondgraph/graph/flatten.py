@@ -13,7 +13,8 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.dissipation import HEAT_PORT, heat_path
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import expected_unit
-from bondgraph.model.laws import ByMode, Junction, Switched
+from bondgraph.model.laws import Junction, Switched
+from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from screws.names import similar_names
 
@@ -106,8 +107,10 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     def automaton(name: str) -> str:
         return resolver.automaton(name, _prefix(path), path, element.place)
 
-    modal = {name: p for name, p in element.parameters.items() if isinstance(p.value, ByMode)}
-    values = {name: replace(p, value=replace(p.value, automaton=automaton(p.value.automaton))) for name, p in modal.items()}
+    values = {
+        name: replace(element.parameters[name], value=replace(modal, automaton=automaton(modal.automaton)))
+        for name, modal in modal_parameters(element).items()
+    }
     law = element.law
     if isinstance(law, Switched) and law.automaton is not None:
         flat = automaton(law.automaton)
@@ -118,12 +121,7 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
 
 
 def _is_flat(element: Element) -> bool:
-    if element.signals or isinstance(element.law, Switched):
-        return False
-    for parameter in element.parameters.values():
-        if isinstance(parameter.value, ByMode):
-            return False
-    return True
+    return not (element.signals or isinstance(element.law, Switched) or modal_parameters(element))
 
 
 def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> Iterator[Scope]:
