@@ -5,6 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
+from bondgraph import Block, Graph
+from bondgraph.estimation import run_sensitivities
 from screws import scalars as s
 from tests.inner.run import Bound, ErrorWeights, simulate
 from tests.run.problems import program
@@ -69,15 +71,30 @@ def test_a_jump_costs_no_more_than_the_tolerance(name, method, rtol):
     assert run.ok and np.abs(run.x[:, 0] - exact).max() < max(100.0 * rtol, 7.0 * resolved) * np.abs(exact).max()
 
 
+@pytest.mark.parametrize("place", [0.0, 0.9])
 @pytest.mark.parametrize("side", [1.0, -1.0])
-def test_noise_beside_a_jump_or_kink_is_that_of_the_smooth_rates(side):
-    """The jump of 1 and the change of slope by 1 at x = 0 leave only errors in the last digits, at any distance."""
-    made = program(lambda t, x, p, m: [-x[1] - 0.5 * s.sign(x[0]), x[0] + s.absolute(x[0]), s.sign(x[0]) * x[1]], (3, 0, 0))
-    weights, m = ErrorWeights(Bound(made, np.zeros(0), 0.0, 1.0), 1e-12, None, 1.0), np.zeros(0)
+def test_noise_beside_a_jump_or_kink_is_that_of_the_smooth_rates(side, place):
+    """Jumps and a kink at x = `place` leave only errors in the last three digits, at any distance."""
+
+    def rates(t, x, p, m):
+        past = x[0] - place
+        return [-x[1] - 0.5 * s.sign(past), x[0] + s.absolute(past), s.sign(past) * x[1] * x[1] + 0.1 * x[2]]
+
+    weights = ErrorWeights(Bound(program(rates, (3, 0, 0)), np.zeros(0), 0.0, 1.0), 1e-12, None, 1.0)
     random = np.random.default_rng(5)
-    for exponent in random.uniform(-18.0, -6.0, 500):
-        x = np.array([side * 10.0**exponent, 1.2, 0.3])
-        assert weights.noise_of_rates(5.0, x, m, np.ones(3), 0.1).max() < 1e-14
+    for exponent in random.uniform(-18.0, -6.0, 3000):
+        x = np.array([place + side * 10.0**exponent, *random.uniform(0.0, 2.0, 2)])
+        assert weights.noise_of_rates(5.0, x, np.zeros(0), np.ones(3), 0.1).max() < 1e-13
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("rtol", [1e-9, 1e-10, 1e-11, 1e-12, 1e-13])
+def test_sensitivities_pass_a_jump_at_any_tolerance(rtol, method):
+    """dx/dx(0) of an autonomous x' = f(x) is f(x) / f(x(0)), here 7/2 beyond x = 5."""
+    graph, rate = Graph("staircase"), ("rate", lambda x: 1.0 + 0.5 * s.floor(x), ["x"])
+    graph.add(Block("s", [rate], inputs={"x": "s.y"}, states={"y": 0.0}, rates={"y": "rate"}))
+    run = run_sensitivities(graph.compile(), ["s.y"], 3.0, rtol=rtol, method=method)
+    assert run.result.ok and run["s.y"][-1] == pytest.approx(3.5, rel=100.0 * rtol)
 
 
 def test_a_law_that_chatters_still_ends_the_run():

@@ -17,21 +17,16 @@ def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndar
     """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), in the
     units of states and energies per second."""
     scales, width = np.fmax(np.abs(x), size), len(x) + bound.quadratures
-    sigma, unbroken, height = np.zeros((3, width))
+    sigma, unbroken, broken = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
     for span in rules.SPANS:
-        estimate, rest, interval = _noise_estimates(
-            bound, t, x, m, span * scales, span * max(abs(t), longest), span == rules.SPANS[0]
-        )
-        for i in np.flatnonzero(estimate > 0.0):
-            same = height[i] == 0.0 or interval[i] == 0 or estimate[i] > rules.HIGHER * height[i]
-            is_break = interval[i] >= 0 and same
-            sigma[i] = max(sigma[i], estimate[i])
-            unbroken[i] = max(unbroken[i], rest[i] if is_break else estimate[i])
-            if height[i] >= 0.0 and is_break:
-                height[i] = estimate[i]
-            elif height[i] > 0.0:
-                height[i] = -1.0
-    return np.where(height > 0.0, unbroken, sigma)
+        later, shortest = span * max(abs(t), longest), span == rules.SPANS[0]
+        estimate, rest, interval = _noise_estimates(bound, t, x, m, span * scales, later, shortest)
+        rough, higher = estimate > 0.0, estimate > rules.HIGHER * sigma
+        first, again = rough & (interval >= 0) & higher, rough & (interval == 0) & broken & ~higher
+        unbroken = np.where(first, np.fmax(sigma, rest), np.where(again, np.fmax(unbroken, rest), unbroken))
+        broken = first | again | (broken & ~rough)
+        sigma = np.fmax(sigma, estimate)
+    return np.where(broken, unbroken, sigma)
 
 
 def _noise_estimates(

@@ -145,7 +145,7 @@ class Control(Table):
     rest: PerComponent
     interval: PerComponent
     unbroken: PerComponent
-    height: PerComponent
+    broken: PerComponent
     sigma: PerComponent
     driven: PerState
     # SIMD kernels with `lanes` lanes, 0 if there are none, and their blocks.

@@ -21,7 +21,7 @@ TIME_PART, NOISE_RATIO = 0.7, 0.25
 third differences that counts as noise."""
 BREAK, HIGHER = 1e-2, 1e3
 """Largest ratio of the estimate without the third differences across one interval to the estimate with them, if the values are
-smooth on both sides of a break; ratio of the estimates from which a break outweighs that of a shorter line."""
+smooth on both sides of a break; ratio to the estimates from shorter lines above which a break is another one."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
@@ -36,7 +36,7 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
     for i in range(n):
         scales[i] = larger(abs(x[i]), larger(w.size[i], w.scale[i]))
     for i in range(width):
-        sigma[i], w.unbroken[i], w.height[i] = 0.0, 0.0, 0.0
+        sigma[i], w.unbroken[i], w.broken[i] = 0.0, 0.0, 0.0
     if w.lanes == 0:
         points_in_turn(w, t, x, m)
     else:
@@ -46,25 +46,25 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
         for i in range(width):
             add_line(w, i, span == SPANS[0])
     for i in range(width):
-        if w.height[i] > 0.0:
+        if w.broken[i] == 1.0:
             sigma[i] = w.unbroken[i]
 
 
 def add_line(w: Control, i: int, shortest: bool) -> None:
-    """Raise the noise of component i to the estimates from a line: with all its differences (`sigma`), and without those across
-    its break (`unbroken`). `height` is the estimate with the break of the lines so far; 0 without a break, -1 if one break does
-    not explain them."""
-    third, fourth, rest, height = w.third[i], w.fourth[i], w.rest[i], w.height[i]
+    """Raise the noise of component i to the estimates from a line: with all its differences (`sigma`), and, while one break
+    explains the lines so far (`broken`), without those across the break (`unbroken`)."""
+    third, fourth, rest, before = w.third[i], w.fourth[i], w.rest[i], w.sigma[i]
     estimate = smaller(third, fourth)
     if not (finite(third) and finite(fourth) and estimate > 0.0 and (shortest or fourth > third * NOISE_RATIO)):
         return
-    w.sigma[i] = larger(w.sigma[i], estimate)
-    is_break = rest <= third * BREAK and (height == 0.0 or w.interval[i] == 1.0 or estimate > height * HIGHER)
-    w.unbroken[i] = larger(w.unbroken[i], rest if is_break else estimate)
-    if is_break and height >= 0.0:
-        w.height[i] = estimate
-    elif height > 0.0:
-        w.height[i] = -1.0
+    w.sigma[i] = larger(before, estimate)
+    has_break = rest <= third * BREAK
+    if has_break and estimate > before * HIGHER:
+        w.unbroken[i], w.broken[i] = larger(before, rest), 1.0
+    elif has_break and w.broken[i] == 1.0 and w.interval[i] == 1.0:
+        w.unbroken[i] = larger(w.unbroken[i], rest)
+    else:
+        w.broken[i] = 0.0
 
 
 def set_apart(w: Control, span: float) -> None:
