@@ -101,3 +101,12 @@ def test_a_law_that_chatters_still_ends_the_run():
     """x' = -sign(x) reaches zero at 1 s, and no step leads on from there."""
     run = simulate(program(lambda t, x, p, m: [-s.sign(x[0] - 0.1) + 0.1], (1, 0, 0)), [1.0], [], [], 3.0, rtol=1e-9)
     assert run.failure is not None and run.t[-1] < 1.0 + 1e-6
+
+
+def test_noise_of_a_late_start_is_that_of_the_clock():
+    """At 1e9 s the time of the formulas rounds to multiples of 2^-23 s."""
+    made, origin, m = program(lambda t, x, p, m: [s.cos(t - 1e9)], (1, 0, 0)), 1e9, np.zeros(0)
+    weights, unit = ErrorWeights(Bound(made, m, origin, 10.0), 1e-9, None, 0.1), np.spacing(origin) / np.sqrt(12.0)
+    for t in (0.5, 1.0, 2.0, 4.0):
+        sigma = weights.noise_of_rates(t, np.ones(1), m, np.ones(1), 0.1)[0]
+        assert 0.5 < sigma / (unit * abs(np.sin(t))) < 2.0

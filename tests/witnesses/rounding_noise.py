@@ -19,7 +19,8 @@ def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndar
     scales, width = np.fmax(np.abs(x), size), len(x) + bound.quadratures
     sigma, unbroken, broken = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
     for span in rules.SPANS:
-        later, shortest = span * max(abs(t), longest), span == rules.SPANS[0]
+        later = max(span * max(abs(t), longest), rules.CLOCK_SPAN * abs(bound.origin + t))
+        shortest = span == rules.SPANS[0]
         estimate, rest, interval = _noise_estimates(bound, t, x, m, span * scales, later, shortest)
         rough, higher = estimate > 0.0, estimate > rules.HIGHER * sigma
         first, again = rough & (interval >= 0) & higher, rough & (interval == 0) & broken & ~higher

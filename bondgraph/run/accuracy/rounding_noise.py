@@ -16,9 +16,10 @@ from bondgraph.emit.kernel_language.language import Kernel, Reals, finite, inlin
 from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.kernel_functions import formula_time
 
-TIME_PART, NOISE_RATIO = 0.7, 0.25
-"""Factor on the spacing of the points in time, and smallest ratio of the estimate from fourth differences to the estimate from
-third differences that counts as noise."""
+TIME_PART, CLOCK_SPAN, NOISE_RATIO = 0.7, 2.0**-50, 0.25
+"""Factor on the spacing of the points in time, and its smallest value before this factor, relative to the clock of the formulas,
+so that a late start shows the rounding errors of time; smallest ratio of the estimate from fourth differences to the estimate
+from third differences that counts as noise."""
 BREAK, HIGHER = 1e-2, 1e3
 """Largest ratio of the estimate without the third differences across one interval to the estimate with them, if the values are
 smooth on both sides of a break; ratio to the estimates from shorter lines above which a break is another one."""
@@ -75,7 +76,7 @@ def set_apart(w: Control, span: float) -> None:
 
 @inline
 def time_apart(w: Control, t: float, span: float) -> float:
-    return span * larger(abs(t), w.longest) * TIME_PART
+    return larger(span * larger(abs(t), w.longest), CLOCK_SPAN * abs(w.origin + t)) * TIME_PART
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:

@@ -19,9 +19,8 @@ STALE = 100
 _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
 _RETRY_FACTOR = 1e3
-_FORCED, _RECOVERED = 3, 1e6
-"""Largest number of steps accepted because they are too small to be shortened; size of a step, relative to the smallest, after
-which this count restarts."""
+_RECOVERED = 1e6
+"""Size of a step, relative to the smallest, after which steps that are too small to be shortened are counted from zero."""
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -102,7 +101,7 @@ def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     c.retries += 1
     if not c.h > tiny + 1e-300:
         if c.cornered:
-            if is_finite and c.forced < _FORCED:
+            if is_finite and c.forced < c.most_forced:
                 c.forced += 1
                 c.is_forced = True
                 c.h = h
