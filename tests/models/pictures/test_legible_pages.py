@@ -64,6 +64,7 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         assert window.run(OVERLAPS) == [], width
         assert window.run(SHARE) > 0.7, width
         assert window.run(WHOLE_WORDS)
+        assert width < 600 or window.run("$('plots').scrollHeight <= $('plots').clientHeight"), "plots are cut"
         # It is cut at the foot of its pane only where the window has no more space.
         cut, high = window.run("[see[3] < .98 * home[3], $('graph').clientHeight]")
         assert not cut or high > (0.7 if width < 600 else 0.45) * height, (width, high)
@@ -137,6 +138,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
     for width, height in SIZES.items():
         window.open(path, width, height)
         pane = np.array(window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        assert pane[1] > 0.6 * height
         swept = []
         for time in (0.0, 0.5, 1.0):
             window.run(f"go({time})")
