@@ -3,12 +3,12 @@ const FONT = '11px "Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif', LEFT 
 const $ = id => document.getElementById(id);
 function make(tag, facts = {}, ...inside) { const node = document.createElement(tag); for (const [k, v] of Object.entries(facts)) node.setAttribute(k, v); node.append(...inside); return node; }
 const dark = matchMedia("(prefers-color-scheme: dark)"), ofPage = name => getComputedStyle(document.body).getPropertyValue(`--${name}`);
-const colour = k => ofPage(`curve${k % 6}`);
+const colour = k => ofPage(`curve${k % 6}`), dashed = k => k >= 6;
 const values = new Map();
 let first = null, now = null, pointer = null;
 const panels = S.panels.map(panel => {
   const outputs = panel.curves.map(() => make("output", { "aria-live": "off" }));
-  const legend = panel.curves.map((curve, k) => make("span", {}, make("i", { style: `color:var(--curve${k % 6})` }), withUnit(curve.name, panel.unit && `(${panel.unit})`) + " ", outputs[k]));
+  const legend = panel.curves.map((curve, k) => make("span", {}, make("i", { style: `color:var(--curve${k % 6});border-top-style:${dashed(k) ? "dashed" : "solid"}` }), withUnit(curve.name, panel.unit && `(${panel.unit})`) + " ", outputs[k]));
   const canvas = make("canvas", { role: "img", "aria-label": `${panel.curves.map(c => c.name).join(", ")} over time` });
   $("panels").append(make("section", { class: "panel" }, make("div", {}, ...legend), canvas));
   canvas.onpointermove = e => { const box = canvas.getBoundingClientRect(); pointer = (e.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT); draw(); };
@@ -38,10 +38,10 @@ function drawPanel({ canvas, curves, outputs, unit }) {
   g.save(); g.beginPath(); g.rect(LEFT, TOP, w - LEFT - RIGHT, h - TOP - FOOT); g.clip();
   for (const [t] of now.events.slice(0, 400)) line([X(t), TOP], [X(t), TOP + 6]);
   for (const [run, alpha, width] of first === now ? [[now, 1, 1.8]] : [[first, .4, 1.4], [now, 1, 1.8]]) curves.forEach(({ column }, k) => {
-    g.globalAlpha = alpha; g.lineWidth = width; g.strokeStyle = colour(k);
+    g.globalAlpha = alpha; g.lineWidth = width; g.strokeStyle = colour(k); g.setLineDash(dashed(k) ? [5, 3] : []);
     line(...Array.from(run.curves.columns[column], (v, i) => [X(run.curves.t[i]), Y(v)]));
   });
-  g.globalAlpha = 1;
+  g.globalAlpha = 1; g.setLineDash([]);
   const { t, columns } = now.curves, seen = pointer !== null && pointer >= 0 && pointer <= 1 && t.length;
   let at = t.length - 1;
   if (seen) { const found = t.findIndex(time => time >= start + pointer * (end - start)); at = found < 0 ? at : found; }

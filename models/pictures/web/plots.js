@@ -8,7 +8,7 @@ function quantityPanels(k, words = "") {
   return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = axes && size === 3 && parts.length === 3; return {
     title: (words || name) + (own && own !== "1" ? ` (${own})` : ""),
     curves: parts.map((i, n) => ({ curve: first + i, colour: parts.length === 1 ? M.ink : M.palette[n % M.palette.length],
-      name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: false })) }; });
+      name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: n >= M.palette.length })) }; });
 }
 function addPanel(plot, first = false, bond = null) {
   const own = plot.curves.map(c => curve(c.curve)), outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
