@@ -17,7 +17,7 @@ def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndar
     """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), in the
     units of states and energies per second."""
     scales = np.fmax(np.abs(x), size)
-    sigma = np.zeros(len(x) + bound.quadratures)
+    sigma = np.zeros(len(x) + bound.program.quadratures)
     for span in rules.SPANS:
         third, fourth = _noise_estimates(bound, t, x, m, span * scales, span * max(abs(t), longest))
         noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > rules.NOISE_RATIO * third) | (span == rules.SPANS[0]))
