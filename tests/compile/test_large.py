@@ -43,6 +43,11 @@ def test_tables_are_made_when_they_are_read() -> None:
     assert again == [{"a": 1.0}, ("a", "b")] and type(again[0]) is dict and type(again[1]) is tuple
 
 
+def test_a_default_for_a_missing_entry_costs_no_search_for_similar_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bondgraph.output.lazy.unknown_name", None)
+    assert LazyTable(lambda: {"a": 1.0}, {"b": 2.0}).get("c", 3.0) == 3.0
+
+
 def test_a_result_of_a_large_model_goes_to_another_process_with_its_names() -> None:
     compiled = compile_model(chain(300))
     result = compiled.simulate(1e-3, progress=False)
