@@ -75,7 +75,10 @@ def fixed_floats(values: Any) -> np.ndarray:
 def shown(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
-    text = repr(value)
+    return excerpt(repr(value))
+
+
+def excerpt(text: str) -> str:
     return text if len(text) < 60 else text[:56] + " ..."
 
 
