@@ -99,7 +99,10 @@ def read_only(value: Any, copied: bool = False) -> Any:
 def shown(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
-    text = repr(value)
+    return excerpt(repr(value))
+
+
+def excerpt(text: str) -> str:
     return text if len(text) < 60 else text[:56] + " ..."
 
 

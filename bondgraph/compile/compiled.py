@@ -88,7 +88,7 @@ class Compiled(Frozen):
         x, _ = self.initial()
         named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
         independent = {state.name for state in self.system.states} - set(self.system.guesses)
-        values = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in independent}
+        values = {name: (slot, slot.value_in(x)[()]) for name, slot in named if name in independent}
         return Quantities(
             "state", {name: Quantity(value, self.program.layout.unit(name)) for name, (slot, value) in values.items()}
         )
@@ -398,4 +398,4 @@ class Compiled(Frozen):
             return {}
         out = self.program.outputs(t, x, p, m)
         slots = {name: self.program.layout[name] for name in names}
-        return {name: out[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in slots.items()}
+        return {name: slot.value_in(out)[()] for name, slot in slots.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ from bondgraph.tracing.singular_messages import contradicting, paradox
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel, LaneKernels
+
+V = TypeVar("V")
 
 
 def program_of(
@@ -236,13 +238,15 @@ def _slots(system: System) -> dict[str, Slot]:
             shape = value.shape or ()
             slots[name] = Slot(block, start, shape)
             start += math.prod(shape)
-    slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
-    return slots
+    return _with_aliases(system, slots)
+
+
+def _with_aliases(system: System, by_name: dict[str, V]) -> dict[str, V]:
+    return by_name | {alias: by_name[name] for alias, name in system.aliases.items() if name in by_name}
 
 
 def _declared_units(system: System) -> dict[str, str]:
-    units = {name: value.unit for name, value in system.values.items() if value.unit}
-    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+    return _with_aliases(system, {name: value.unit for name, value in system.values.items() if value.unit})
 
 
 @paused_collection()
@@ -250,5 +254,4 @@ def _units(system: System) -> dict[str, str]:
     """Return the unit of every value, also by its other names."""
     from bondgraph.assembly.implied_units import units_of
 
-    units = units_of(system)
-    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+    return _with_aliases(system, units_of(system))

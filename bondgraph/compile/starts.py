@@ -220,7 +220,7 @@ def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str
 def _value_at(program: Program, outputs: np.ndarray, x: np.ndarray, p: np.ndarray, name: str) -> np.ndarray:
     slot = program.layout[name]
     block = {"out": outputs, "x": x, "p": p}.get(slot.block, np.full(slot.stop, np.nan))
-    return np.asarray(block[slot.start : slot.stop].reshape(slot.shape))
+    return np.asarray(slot.value_in(block))
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,7 @@ def with_values(
     for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
         target, block = (starts, x) if state >= 0 else (changes, p)
         slot = compiled.program.layout[name]
-        value = np.array(target.get(name, block[slot.start : slot.stop].reshape(slot.shape)), dtype=float)
+        value = np.array(target.get(name, slot.value_in(block)), dtype=float)
         value.reshape(-1)[index] = number
         target[name] = value[()]
     return changes, starts

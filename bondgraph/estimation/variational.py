@@ -301,12 +301,7 @@ class Variational:
             why = f"{self.n} states and {self.k} varied numbers, each of which needs its own code"
             cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two runs for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
-        blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-        routines = {"prepare": Routine("prepare", tape, (("p", len(self._inputs["p"])),), hoisted.prepared)}
-        start = 0
-        for name, group in groups.items():
-            routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
-            start += len(group)
+        routines = hoisted.routines({name: len(group) for name, group in groups.items()})
         return kernels_of(routines, "llvm" if self.compiled.program.rates.is_machine_code else "numpy")
 
 

@@ -20,7 +20,7 @@ from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    producer = {out: s for s in system.statements for out in s.outs}
+    producer = system.producers
     lines_of: dict[str, list[str]] = {}
     for unknown in system.unknowns:
         if not unknown.held:
@@ -183,7 +183,7 @@ def _aligned(system: System, powers: bool) -> str:
 
 def _switches(system: System) -> list[str]:
     lines: list[str] = []
-    producer = {out: s for s in system.statements for out in s.outs}
+    producer = system.producers
     for event in system.events:
         if event.added_by_tracing:
             continue

@@ -130,6 +130,11 @@ class Storing(Law):
         return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
 
 
+def is_inertia(law: Law) -> bool:
+    """Return True for the law of an I or IC, which gives its flow in integral causality."""
+    return isinstance(law, Storing) and law.gives == "flow"
+
+
 @short_repr
 @dataclass(frozen=True, kw_only=True)
 class Switched(Law):

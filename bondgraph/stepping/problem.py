@@ -56,7 +56,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
             f"a step must compute its {law.gives} from its {law.state}",
             f"output=, the {law.gives} as a formula of the {law.state}",
         )
-    elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
+    elif isinstance(law, laws.Storage) and laws.is_inertia(law) and (law.inverse is None or law.rate is not None):
         why, cure = "a step must compute its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
     elif isinstance(law, ResistorField):
         why, cure = "a step supports only dampers with one port", "an R at each port"
@@ -266,7 +266,7 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in options.ignored:
             into = into + at(f"{path}.power")[0]
-        elif isinstance(law, laws.Storing) and law.gives == "flow":
+        elif laws.is_inertia(law):
             p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
             still = ground.without(velocities, [*p, *f])
             if isinstance(law, laws.InertialField):

@@ -135,16 +135,9 @@ def trace_for_runs(
     traced = values_on_tape(system)
     if inspect is not None:
         inspect(traced)
-    system, tape, p = traced.context.system, traced.context.tape, traced.context.inputs["p"]
-    outputs = outputs_of(traced)
-    everything = [scalar for group in outputs.values() for scalar in group]
-    hoisted = hoist(tape, everything)
-    blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines: dict[str, Code] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
-    start = 0
-    for name, group in outputs.items():
-        routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
-        start += len(group)
+    system, outputs = traced.context.system, outputs_of(traced)
+    hoisted = hoist(traced.context.tape, [scalar for group in outputs.values() for scalar in group])
+    routines: dict[str, Code] = {**hoisted.routines({name: len(group) for name, group in outputs.items()})}
     routines |= _specialised_impulses(traced, routines)
     rates = routines["rates"]
     assert isinstance(rates, Routine)

@@ -66,6 +66,10 @@ class Entry:
         return math.prod(self.shape)
 
     @property
+    def indices(self) -> range:
+        return range(self.start, self.start + self.size)
+
+    @property
     def comment(self) -> str:
         size = f" [{', '.join(map(str, self.shape))}]" if self.shape else ""
         return " ".join(f"{self.name}{size}{f', {self.unit}' if self.unit not in ('', '1') else ''}{self.remark}".split())

@@ -90,7 +90,7 @@ def interface_of(
     constants: dict[str, str] = {}
     for reason, decided in (("the times of clocks or time events", clocks), ("start values", starts)):
         for name, entry in parameters.items():
-            if not set(decided).isdisjoint(range(entry.start, entry.start + entry.size)):
+            if not set(decided).isdisjoint(entry.indices):
                 constants.setdefault(name, reason)
     for name in inputs:
         if name not in parameters:

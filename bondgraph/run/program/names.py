@@ -25,6 +25,10 @@ class Slot:
     start: int
     shape: tuple[int, ...] = ()
 
+    def value_in(self, block: np.ndarray) -> np.ndarray:
+        """Return the quantity, given the values of its block."""
+        return block[self.start : self.stop].reshape(self.shape)
+
     @property
     def is_state(self) -> bool:
         return self.block == "x"

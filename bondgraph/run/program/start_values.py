@@ -21,5 +21,5 @@ def start_values(program: Program, x: np.ndarray, m: np.ndarray, parameters: Map
         # States may have aliases: the first name is the proper one.
         if slot.is_state and slot.start not in starts:
             starts.add(slot.start)
-            values[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)[()]
+            values[name] = np.array(slot.value_in(x))[()]
     return StartValues(values, parameters or {})

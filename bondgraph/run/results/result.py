@@ -144,7 +144,7 @@ class Result:
         """Return a named quantity over time, (k, *shape), or a component, "body.pose[3]"; a parameter is constant, (*shape)."""
         slot = self.program.layout[name]
         if slot.is_parameter:
-            return self.p[slot.start : slot.stop].reshape(slot.shape)
+            return slot.value_in(self.p)
         if slot.is_output:
             return _shaped(self._outputs[slot], slot)
         return _cut(self.x if slot.is_state else self.m, slot)

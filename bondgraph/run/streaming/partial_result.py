@@ -74,7 +74,7 @@ class KeptResult(Result):
             return self.values[name]
         slot = self.program.layout[name]
         if slot.is_parameter:
-            return self.p[slot.start : slot.stop].reshape(slot.shape)
+            return slot.value_in(self.p)
         quantity, bracket, _ = name.partition("[")
         if bracket and self.values is not None and quantity in self.values:
             return self.values[quantity].reshape(len(self.t), -1)[:, slot.start - self.slots[quantity].start]
