@@ -90,7 +90,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
     pair = [kind(bound, 1e-7, absolute, 0.01) for kind in (Weights, ErrorWeights)]
     x, noisy = np.zeros(made.states), 0
     for k in range(12):
-        t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.quadratures)
+        t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.program.quadratures)
         h, relative = 10.0 ** random.uniform(-6.0, -2.0), 10.0 ** random.uniform(-16.0, -9.0)
         steps = [("begin", (t, x, q, m)), ("refresh", (t, x, m))]
         steps += [("test_noise", (t, x, m, h, relative, implicit)) for implicit in (False, True)]

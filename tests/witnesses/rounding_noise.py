@@ -16,7 +16,7 @@ from tests.inner.run import rounding_noise as rules
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), in the
     units of states and energies per second."""
-    scales, width = np.fmax(np.abs(x), size), len(x) + bound.quadratures
+    scales, width = np.fmax(np.abs(x), size), len(x) + bound.program.quadratures
     sigma, unbroken, broken = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
     for span in rules.SPANS:
         later = max(span * max(abs(t), longest), rules.CLOCK_SPAN * abs(bound.origin + t))

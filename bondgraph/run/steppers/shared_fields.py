@@ -155,8 +155,8 @@ def table_of(
 ) -> FieldTable:
     fields, program = kind.layout(), bound.program
     table, guards = FieldTable(kind), 0 if program.guards is None else program.guards.n_out
-    counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}
-    counts["width"] = program.states + bound.quadratures
+    counts = {"n": program.states, "quadratures": program.quadratures, "guard_count": guards, "mode_count": program.modes}
+    counts["width"] = program.states + program.quadratures
     table.allocate(**counts, **sizes)
     table.point("p", bound.p)
     table.point("window", bound.window)

@@ -172,7 +172,7 @@ class TaylorSeries(OneStep):
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
         assert bound.program.expand is not None, "refused by `choose`"
         kernel = bound.program.expand(order_for(tolerances.relative))
-        order = kernel.n_out // (bound.program.states + bound.quadratures)
+        order = kernel.n_out // (bound.program.states + bound.program.quadratures)
         super().__init__(TAYLOR, machine_code(), bound, tolerances, weights, {"order": order}, options.ticks, options.handler)
         self._kernel = kernel
         self.table.point("expand", kernel.address or 0)
