@@ -73,7 +73,7 @@ class OperatingPoint(Frozen):
     def start(self) -> StartValues:
         """Start values of a run at this point: `simulate(1.0, initial=point)`."""
         program, p = self.compiled.program, self.point.p
-        values = {name: p[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in _parameters(self.compiled).items()}
+        values = {name: slot.value_in(p)[()] for name, slot in _parameters(self.compiled).items()}
         defaults = self.compiled.system.parameters
         changed = {name: value for name, value in values.items() if not np.array_equal(value, defaults[name])}
         return start_values(program, self.point.x, self.point.m, changed)

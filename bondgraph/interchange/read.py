@@ -35,6 +35,7 @@ from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import printable_path, system_reason
 from bondgraph.output.tex import FILE_COMMANDS
 from screws.errors import GeometryError, plural
+from screws.numeric_arguments import excerpt
 from screws.shapes import Solid
 
 
@@ -46,8 +47,7 @@ class Decoder:
     operations: tuple[Any, ...] = ()
 
     def error(self, path: str, content: Any, expected: str) -> ModelError:
-        text = repr(content)
-        return file_error("E353", self.file, path, f"{text if len(text) < 60 else text[:56] + ' ...'} is not {expected}")
+        return file_error("E353", self.file, path, f"{excerpt(repr(content))} is not {expected}")
 
     def record(self, content: Any, path: str, kinds: tuple[type, ...], expected: type | None = None) -> Any:
         """Return a record of one of these kinds; a record without a kind is of the kind `expected`."""

@@ -235,9 +235,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
     content = content_of(compiled, None, "sympy_model")
     symbols, names, units = _symbols(content)
     sources = set(inputs_of(compiled))
-    source_indices = [
-        index for entry in content.p if entry.name in sources for index in range(entry.start, entry.start + entry.size)
-    ]
+    source_indices = [index for entry in content.p if entry.name in sources for index in entry.indices]
     other_indices = sorted(set(range(count(content.p))) - set(source_indices))
     (t,), x, symbols_of_p, m = symbols
     u, p = (tuple(symbols_of_p[index] for index in indices) for indices in (source_indices, other_indices))
@@ -289,5 +287,5 @@ def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], d
         taken += words
         blocks.append(tuple(sympy.Symbol(word, real=True) for word in words))
         names |= dict(zip(blocks[-1], labels, strict=True))
-        units |= {blocks[-1][index]: e.unit for e in entries if e.unit for index in range(e.start, e.start + e.size)}
+        units |= {blocks[-1][index]: e.unit for e in entries if e.unit for index in e.indices}
     return blocks, names, units

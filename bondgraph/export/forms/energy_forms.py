@@ -114,7 +114,7 @@ def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
     form = "Lagrange's or Hamilton's equations"
     for path, element in compiled.model.elements.items():
         law = element.law
-        if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
+        if isinstance(law, laws.Storage) and laws.is_inertia(law) and path not in compiled.causality.derivative:
             raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy", form)
         if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.has_user_bias:
             raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`", form)

@@ -307,5 +307,5 @@ class _Balance:
             outputs=tuple(named({path: laws.OTHER[variable] for path, variable in variables.items()})),
             parameters=FixedEntries(numbers_of(system, occurring)),
             letters=FixedEntries(letters_of(compiled, [], more)),
-            modes=FixedEntries({mode: states for mode, (states, _) in system.modes.items()}),
+            modes=FixedEntries({name: mode.states for name, mode in system.modes.items()}),
         )

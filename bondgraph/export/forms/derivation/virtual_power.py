@@ -112,7 +112,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     depends = path in compiled.causality.derivative
     if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
         raise no_form(compiled, path, "its flow is a power, so it does no virtual work")
-    if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
+    if laws.is_inertia(law):
         if isinstance(law, laws.Storage) and law.rate is not None:
             raise no_form(compiled, path, "its momentum is not an integral of its effort")
         if isinstance(law, laws.Storage) and law.inverse is None:
