@@ -16,6 +16,7 @@ from bondgraph.errors import ByName, ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
+from bondgraph.output.short_repr import short_repr
 from bondgraph.render import glyphs
 from bondgraph.render.labels import BOND_LABEL_SIZE as LABEL
 from bondgraph.render.labels import Label, Rectangle, Texts, captions, letters_of, title_rectangle, with_label_widths
@@ -107,6 +108,7 @@ MARGIN = 24.0
 
 
 @explain_methods
+@short_repr
 @dataclass(frozen=True)
 class Diagram:
     svg: str

@@ -56,6 +56,11 @@ def test_names_are_compared_when_the_message_of_a_missing_name_is_read(monkeypat
     assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)  # noqa: S301 - its own
 
 
+def test_a_default_for_a_missing_entry_costs_no_search_for_similar_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bondgraph.output.lazy.unknown_name", None)
+    assert LazyTable(lambda: {"a": 1.0}, {"b": 2.0}).get("c", 3.0) == 3.0
+
+
 def test_a_result_of_a_large_model_goes_to_another_process_with_its_names() -> None:
     compiled = compile_model(chain(300))
     result = compiled.simulate(1e-3, progress=False)

@@ -135,7 +135,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     ]
     for panel in panels:
         names = ", ".join(f'"{word}"' for word, _ in panel) or "an empty panel"
-        if not any(slot.size for _, slot in panel) or any(slot.block == "p" for _, slot in panel):
+        if not any(slot.size for _, slot in panel) or any(slot.is_parameter for _, slot in panel):
             why = "a parameter has only one value in a run" if panel else "it contains no quantity"
             cure = "states, outputs and modes in `compiled.names()`"
             raise refusal("E623", f"{names} cannot be shown on a page", cure, about=name, why=why)
@@ -175,9 +175,9 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         numbers = [word for word in layout.names("p") if not layout[word].shape]
         near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:DEFAULT_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
-    if slot.block != "p" or slot.shape:
+    if not slot.is_parameter or slot.shape:
         why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"
-        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
+        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.is_parameter else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
         why = "the times of clocks or time events depend on it, but the export fixes these times"
