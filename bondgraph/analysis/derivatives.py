@@ -29,6 +29,7 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -47,7 +48,7 @@ SPARSE = 400
 @explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Derivatives:
+class Derivatives(Frozen):
     """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
     `Point` returns the `Linear` system at this point; it raises E260 and E262 as `linearise` does."""
 

@@ -21,6 +21,7 @@ from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, w
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import names_of
+from bondgraph.model.ops import Frozen
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
@@ -37,7 +38,7 @@ _NUDGE = 2.0**-50
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class OperatingPoint:
+class OperatingPoint(Frozen):
     """Operating point, where the rates vanish, except those of `moving` states.
 
     Parameters

@@ -230,7 +230,8 @@ def changed_start(
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
     numbers = cast(MutableMapping[str, Any], system.in_statement_units(declared))
-    inputs = ChainMap[str, Any](*states.maps, numbers)
+    indices: MutableMapping[str, Any] = dict(_modes_by_index(system, modes))
+    inputs = ChainMap[str, Any](*states.maps, numbers, indices)
     for index, start in enumerate(system.starts):
         values = [evaluate_value(system, system.resolve(a), inputs) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
@@ -262,6 +263,7 @@ def changed_start(
                 states[root] = _fitting(model.name, name, value, states[root])
             else:
                 modes[name] = value
+                indices |= _modes_by_index(system, modes)
     mode_indices = {}
     for name, mode in system.modes.items():
         state = modes[mode.automaton]

@@ -201,6 +201,9 @@ class Estimate:
             raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.labels]
+
     @cached_property
     def correlation(self) -> np.ndarray:
         """Correlation of the numbers (k, k); nan for numbers that are not identifiable."""

@@ -33,6 +33,7 @@ from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.model import End, Model
 from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import printable_path, system_reason
+from bondgraph.output.tex import FILE_COMMANDS
 from screws.errors import GeometryError, plural
 from screws.numeric_arguments import excerpt
 from screws.shapes import Solid
@@ -340,6 +341,8 @@ def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: s
     unknown = set(texts) - {"name", "latex", "source", "note"}
     if unknown or not all(isinstance(part, str) for part in texts.values()) or "name" not in texts:
         raise decoder.error(path, min(unknown, default=""), "a string of an operation: name, latex, source or note")
+    if command := FILE_COMMANDS.search(" ".join(texts.values())):
+        raise file_error("E354", decoder.file, path, f"its LaTeX has the command {command[0]}, which may read or write files")
     if not isinstance(active, list) or not all(type(mode) is int and mode >= 0 for mode in active):
         raise decoder.error(path, active, "a list of modes")
     if "active" not in content:

@@ -83,7 +83,7 @@ class Refusal:
 
     def is_neutral(self, text: str) -> bool:
         zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
-        return zero or (bool(text) and text in self.neutral)
+        return zero or text in self.neutral
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from bondgraph.assembly.system import State, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states, unknown_name
-from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.errors import FixedEntries, ModelError, Problem, raise_if_any, refusal
 from bondgraph.export.forms.algebra.canonical import canonical, decimal, rational
 from bondgraph.export.forms.algebra.definitions import Definitions
 from bondgraph.export.forms.algebra.elimination import BY_PARTS, READABLE, Limits, eliminate
@@ -211,17 +210,17 @@ def state_equations(
     symbols += sorted({s.name for s in (*beyond, *slopes.values()) if s.is_Symbol and s.name in occurring})
     return StateEquations(
         name=system.name,
-        equations=MappingProxyType({name: joined[name] for name in labels}),
-        outputs=MappingProxyType({name: joined[name] for name in names[len(labels) :]}),
-        ticks=MappingProxyType(ticks),
-        definitions=MappingProxyType(definitions_by_name),
+        equations=FixedEntries({name: joined[name] for name in labels}),
+        outputs=FixedEntries({name: joined[name] for name in names[len(labels) :]}),
+        ticks=FixedEntries(ticks),
+        definitions=FixedEntries(definitions_by_name),
         systems=systems,
         states=labels,
         inputs=tuple(symbols),
-        parameters=MappingProxyType(numbers_of(system, occurring - set(symbols))),
-        letters=MappingProxyType(letters_of(compiled, inputs, outputs)),
-        cases=MappingProxyType({name: cases_in_words(system, each) for name, each in groups.items()}),
-        modes=MappingProxyType({name: mode.states for name, mode in system.modes.items()}),
+        parameters=FixedEntries(numbers_of(system, occurring - set(symbols))),
+        letters=FixedEntries(letters_of(compiled, inputs, outputs)),
+        cases=FixedEntries({name: cases_in_words(system, each) for name, each in groups.items()}),
+        modes=FixedEntries({name: mode.states for name, mode in system.modes.items()}),
     )
 
 

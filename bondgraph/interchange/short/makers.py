@@ -68,7 +68,7 @@ _USUAL_WORDS = {
     "gyrator": "GY",
 }
 """Kind for each common name in physics, for messages."""
-_QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
+_QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.,:]))((?![*/+\-<>=(\[]).+)")
 """Number and unit; the number is as long as possible, so that e-3 in 1e-3 is not a unit."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"
 BLOCK_KEYS = ("equations", "inputs", "states", "rates", "updates", "parameters", "units", "symbols", "period", "offset", "breaks")
@@ -227,7 +227,8 @@ class ElementReader:
         try:
             return arithmetic(text, names)
         except InvalidFormula as error:
-            cure = f"arithmetic with {', '.join(names) or 'numbers'}; docs/files.md lists the functions"
+            unread = "" if names else ", or with signals and parameters that are listed beside it, as in signals: [time]"
+            cure = f"arithmetic with {', '.join(names) or 'numbers'}{unread}; docs/files.md lists the functions"
             raise self._error("E634", path, f'the formula "{excerpt(text)}" is invalid: {error}', cure) from None
 
     def _block(self, name: str, path: str, described: Any) -> Element:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.errors import Problem, ProblemError, RunError
+from bondgraph.errors import Problem, ProblemError, RunError, unknown_name
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
 from bondgraph.run.measures import Measure, matches_event, measure_of, why_not
@@ -115,6 +115,8 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.kept:
+            raise unknown_name("kept quantity", name, self.kept)
         return self.kept[name]
 
     @property

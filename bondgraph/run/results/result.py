@@ -120,6 +120,7 @@ class Result:
     def _cure_of_assignment(self, name: str) -> str:
         return "a copy of the values: result[name].copy()"
 
+    _cure_of_length = "len(result.t), the number of samples, or len(result.names()), the number of quantities"
     _cure_of_arithmetic = 'arithmetic with quantities, such as result["mass.flow"] - other["mass.flow"]'
     _cure_of_call = 'result["mass.flow"] at the times result.t; np.interp(t, result.t, result["mass.flow"]) between them'
 
@@ -301,7 +302,7 @@ class Result:
             slot = layout[name]
             over = () if slot.is_parameter else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
-            variables[name] = (axes, self[name], {"units": layout.unit(name)})
+            variables[name] = (axes, self[name].copy(), {"units": layout.unit(name)})
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:

@@ -13,7 +13,8 @@ from typing import Any
 from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.model.ops import Choice, mode_is_active
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along
+from bondgraph.tracing.on_tape.discontinuities import is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials, scalars_of, through
 from screws.scalars import maximum
 
