@@ -327,11 +327,9 @@ class Resistor(Law):
         return PORT
 
     def demand(self, port: int) -> CausalityRequest:
-        return (
-            CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
-            if self.has_one_formula
-            else CausalityRequest(True, CausalityPreference.PREFERRED)
-        )
+        if self.has_one_formula:
+            return CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
+        return CausalityRequest(True, CausalityPreference.PREFERRED)
 
 
 @short_repr
