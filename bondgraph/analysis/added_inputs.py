@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +22,28 @@ START = "start of ramps"
 """Parameter at which ramps are zero, s."""
 
 
-def with_added_inputs(
-    model: Model, system: System, names: str | Sequence[str], ramps: bool = False
-) -> tuple[System, list[str], dict[str, str]]:
-    """Return the system with a parameter of value zero added to each named source or block signal; with `ramps`, its product with
-    (time - parameter "start of ramps") instead.
+AddedInputs = tuple[System, list[str], dict[str, str]]
+"""System with added parameters; the names of inputs, with these parameters instead of the signals; the signal of each added
+parameter."""
 
-    The other results are the names, with these parameters instead of the signals, and the signal of each added parameter.
-    """
+
+def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> AddedInputs:
+    """Return the system with a parameter of value zero added to each named source or block signal."""
+    return _with_addends(model, system, names, (), lambda value: value)
+
+
+def with_added_ramps(model: Model, system: System, names: str | Sequence[str]) -> AddedInputs:
+    """Return the system with a ramp added to each named source or block signal: the product of a parameter of value zero with
+    (time - parameter `START`)."""
+    ramp = ("time", START), lambda slope, time, start: slope * (time - start)
+    system, named, signals = _with_addends(model, system, names, *ramp)
+    values, parameters = {**system.values, START: Value((), "s")}, {**system.parameters, START: np.zeros(())}
+    return replace(system, values=values, parameters=parameters), named, signals
+
+
+def _with_addends(
+    model: Model, system: System, names: str | Sequence[str], others: tuple[str, ...], addend: Callable[..., Any]
+) -> AddedInputs:
     named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")
@@ -42,7 +55,7 @@ def with_added_inputs(
         statement = system.producers.get(computed)
         if statement is not None and _takes_input(model, statement):
             added = root + _ADDED
-            system = system if added in system.parameters else _with_addend(system, statement, computed, added, ramps)
+            system = system if added in system.parameters else _with_addend(system, statement, computed, (added, *others), addend)
             root = added
             signals[added] = signal.strip()
         named.append(root + bracket + index if root in system.parameters else name)
@@ -60,25 +73,24 @@ def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
     yield from (name for name in names if not is_internal(name))
 
 
-def _with_addend(system: System, statement: Statement, computed: str, added: str, ramp: bool) -> System:
-    which, single = statement.outs.index(computed), len(statement.outs) == 1
+def _with_addend(
+    system: System, statement: Statement, computed: str, arguments: tuple[str, ...], addend: Callable[..., Any]
+) -> System:
+    """Add `addend`(arguments) to one result of a statement; the first of the arguments is a new parameter."""
+    which, single, count = statement.outs.index(computed), len(statement.outs) == 1, len(arguments)
 
-    def formula(time: Any, start: Any, slope: Any, *arguments: Any) -> Any:
-        addend = slope * (time - start) if ramp else slope
-        results = [result + addend if k == which else result for k, result in enumerate(statement.results(arguments))]
+    def formula(*values: Any) -> Any:
+        results = list(statement.results(values[count:]))
+        results[which] = results[which] + addend(*values[:count])
         return results[0] if single else tuple(results)
 
-    value, others = system.values[computed], {START: Value((), "s")} if ramp else {}
-    op, more = (
-        Op(f"{statement.op.name} + input", formula if ramp else partial(formula, 0.0, 0.0)),
-        ("time", START) if ramp else (),
-    )
-    changed = statement._replace(op=op, args=(*more, added, *statement.args))
+    value, added = system.values[computed], arguments[0]
+    changed = statement._replace(op=Op(f"{statement.op.name} + input", formula), args=(*arguments, *statement.args))
     return replace(
         system,
         statements=[changed if each is statement else each for each in system.statements],
-        values={**system.values, **others, added: Value(value.shape, value.unit)},
-        parameters={**system.parameters, added: np.zeros(value.shape or ()), **dict.fromkeys(others, np.zeros(()))},
+        values={**system.values, added: Value(value.shape, value.unit)},
+        parameters={**system.parameters, added: np.zeros(value.shape or ())},
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,13 +11,15 @@ import numpy as np
 
 from bondgraph.analysis.added_inputs import (
     START,
+    AddedInputs,
     has_time_derivatives,
     signals_with_inputs,
     sources_and_signals,
     with_added_inputs,
+    with_added_ramps,
     with_zeros,
 )
-from bondgraph.analysis.kinks import Changes, Variables, other_side
+from bondgraph.analysis.kinks import other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -62,10 +63,8 @@ class Derivatives:
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
-    other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
-    """As `kinks.other_side`, for the routine of the kernel."""
-    acting: Callable[[Sequence[np.ndarray]], np.ndarray] = field(repr=False)
-    """Function of the blocks (t, x, p, m) that returns, for each nonzero derivative, whether it exceeds rounding error."""
+    routine: Routine = field(repr=False)
+    """The routine of the kernel, which an interpreter runs to see each operation."""
     ramps: Ramps | None = field(default=None, repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -104,6 +103,14 @@ class Derivatives:
             self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
         )
 
+    def acting(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
+        """Return, for each nonzero derivative at the blocks (t, x, p, m), whether it exceeds the rounding error of its terms."""
+        tape, first, values = self.routine.tape, len(self.states) + len(self.outputs), dict[int, Any]()
+        roots = [tape.scalar(output).index for output in self.routine.outputs]
+        evaluate_nodes(tape, roots, blocks_of_tape(self.routine, blocks), values)
+        sizes = term_sizes(tape, values)
+        return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
+
     def warn_of_kinks(self, point: Point) -> None:
         """Warn (`KinkWarning`) if a formula has a kink or a jump at a point."""
         point, n, k = consistent(self.compiled, point), len(self.states), len(self.outputs)
@@ -111,7 +118,7 @@ class Derivatives:
         results = [*(f"{name}'" for name in self.states), *self.outputs]
         causes = (*self.states, *self.inputs)
         variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
-        side = self.other_side(blocks, variables)
+        side = other_side(self.routine, blocks, variables)
         if side is None:
             return
         number, (here, beyond) = min(side.items())
@@ -156,15 +163,6 @@ class Ramps:
             raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
 
 
-def _acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms."""
-    values: dict[int, Any] = {}
-    roots = [routine.tape.scalar(output).index for output in routine.outputs]
-    evaluate_nodes(routine.tape, roots, blocks_of_tape(routine, blocks), values)
-    sizes = term_sizes(routine.tape, values)
-    return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
-
-
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for arguments and errors."""
     compiled = compiled_form(model, "differentiate")
@@ -176,13 +174,16 @@ def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) 
     signals = sources_and_signals(compiled.model, compiled.system, inputs)
     if not signals or not has_time_derivatives(compiled.system):
         return None
-    system, _, _ = with_added_inputs(compiled.model, compiled.system, signals, ramps=True)
-    return Ramps(derivatives_of(compiled, signals, outputs, ramps=True), system.parameter_places[START].start)
+    added = with_added_ramps(compiled.model, compiled.system, signals)
+    return Ramps(_differentiated(compiled, added, outputs), added[0].parameter_places[START].start)
 
 
-def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False) -> Derivatives:
-    """Return the derivatives with respect to inputs, or to the slopes of `ramps` that are added to signals."""
-    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs, ramps)
+def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Derivatives:
+    return _differentiated(compiled, with_added_inputs(compiled.model, compiled.system, inputs), outputs)
+
+
+def _differentiated(compiled: Compiled, added: AddedInputs, outputs: Sequence[str]) -> Derivatives:
+    system, named, signals = added
     traced = values_on_tape(system)
     labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
@@ -192,8 +193,7 @@ def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
     places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
-    acting = functools.partial(_acting, routine, len(rates) + len(output_scalars))
-    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine), acting)
+    return Derivatives(*places, numpy_kernel(routine), routine)
 
 
 def slopes_of(

@@ -27,7 +27,7 @@ from bondgraph.assembly.draft import (
 )
 from bondgraph.assembly.patterns import Patterns
 from bondgraph.assembly.storages import inertial_field, non_integral_storages, storage
-from bondgraph.assembly.system import Clock, Power, System
+from bondgraph.assembly.system import Clock, ModeSignal, Power, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.causality.assign import Causality
 from bondgraph.causality.rings import Term
@@ -217,7 +217,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         draft.values,
         tuple(draft.states),
         draft.parameters,
-        {f"{a.name}.mode": (tuple(a.states), a.initial) for a in model.automata.values()},
+        {f"{a.name}.mode": ModeSignal(a.name, k, tuple(a.states), a.initial) for k, a in enumerate(model.automata.values())},
         events,
         tuple(draft.energies),
         tuple(draft.powers),

@@ -206,7 +206,7 @@ def changed_start(
     a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
-    modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
+    modes = {mode.automaton: mode.start for mode in system.modes.values()}
     name_used: dict[str, str] = {}
     converted: dict[str, tuple[ConvertedStart, np.ndarray]] = {}
     for name, value in changes.items():
@@ -263,12 +263,11 @@ def changed_start(
             else:
                 modes[name] = value
     mode_indices = {}
-    for name, (state_names, _) in system.modes.items():
-        automaton = name.removesuffix(".mode")
-        if modes[automaton] not in state_names:
-            title = f'"{automaton}" has no state {modes[automaton]!r}'
-            raise _unknown(model, "E122", title, state_names)
-        mode_indices[name] = state_names.index(modes[automaton])
+    for name, mode in system.modes.items():
+        state = modes[mode.automaton]
+        if state not in mode.states:
+            raise _unknown(model, "E122", f'"{mode.automaton}" has no state {state!r}', mode.states)
+        mode_indices[name] = mode.states.index(state)
     sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": t})
     with_start = {path: slip for path, slip in sliding.items() if path in name_used}
     raise_if_any(model.name, contradicting_friction(model, system, mode_indices, with_start))
@@ -302,8 +301,8 @@ def _convert(
 
 
 def _modes_by_index(system: System, modes: Mapping[str, Any]) -> dict[str, float]:
-    named = ((name, names, modes[name.removesuffix(".mode")]) for name, (names, _) in system.modes.items())
-    return {name: float(names.index(state)) for name, names, state in named if state in names}
+    named = ((name, mode.states, modes[mode.automaton]) for name, mode in system.modes.items())
+    return {name: float(states.index(state)) for name, states, state in named if state in states}
 
 
 def _differ(first: Any, second: Any) -> bool:

@@ -110,7 +110,7 @@ def program_of(
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
         autonomous=autonomous,
-        mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
+        mode_states={mode.automaton: mode.states for mode in system.modes.values()},
         bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
@@ -150,12 +150,11 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     chosen, kernel = colliding(system), kernels.get("collisions")
     if chosen is None or kernel is None:
         return None
-    indices, slots = system.places, list(system.modes)
-    frictions = []
+    indices, frictions = system.places, []
     for name in chosen.frictions:
         size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
         noted = [tuple(indices.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
-        frictions.append(CollisionFriction(name, size, slots.index(f"{name}.mode"), *noted))
+        frictions.append(CollisionFriction(name, size, system.modes[f"{name}.mode"].slot, *noted))
     return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 

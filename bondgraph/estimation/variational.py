@@ -197,14 +197,18 @@ class Variational:
         guard = self._scalars["guards"][index : index + 1]
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
-    def surfaces(self, index: int | None = None) -> PreparedKernel | None:
-        """Return the kernel (x, S, dt, f) -> values that cross zero where the rates or, with an index, the guard of a transition
-        may jump, then their derivatives along the directions (k,) and the motion; None if they do not jump."""
-        values = self._surfaces
-        if index is not None:
-            values = jump_surfaces(self._tape, self._scalars["guards"][index : index + 1], list(self._inputs["x"]))
-        name = f"surfaces_{'rates' if index is None else index}"
-        return self._kernel(name, values, self._instant_directions, self.k + 1, _INSTANT) if values else None
+    def surfaces_of_rates(self) -> PreparedKernel | None:
+        """Return the kernel (x, S, dt, f) -> values that cross zero where the rates may jump, then their derivatives along the
+        directions (k,) and the motion; None if the rates do not jump."""
+        return self._kernel_of_surfaces("rates", self._surfaces)
+
+    def surfaces_of_guard(self, index: int) -> PreparedKernel | None:
+        """Return the kernel of `surfaces_of_rates` for the guard of a transition."""
+        guard = self._scalars["guards"][index : index + 1]
+        return self._kernel_of_surfaces(str(index), jump_surfaces(self._tape, guard, list(self._inputs["x"])))
+
+    def _kernel_of_surfaces(self, what: str, values: Sequence[Any]) -> PreparedKernel | None:
+        return self._kernel(f"surfaces_{what}", values, self._instant_directions, self.k + 1, _INSTANT) if values else None
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
         """Return the kernel (x, S, dt, f) -> x after a transition, then its derivatives by columns. With `plain`, omit the

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.draft import effort
-from bondgraph.assembly.system import LoweredTransition, Power, State, Statement, System, Value
+from bondgraph.assembly.system import LoweredTransition, ModeSignal, Power, State, Statement, System, Value
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, outputs_of
@@ -179,8 +179,8 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     program = replace(program, contacts=contacts, islands=())  # contacts transmit power without bonds
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
-    slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
-    forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
+    modes = {mode.automaton: mode for mode in system.modes.values()}
+    forced = {modes[name].slot: float(modes[name].states.index(state)) for name, state in off.items()}
     works = numpy_kernel(_works(traced, model, options))
     matrices = kernels.get("step_matrices") or numpy_kernel(routine)  # no outputs without unknowns and contacts
     return Steps(compiled, options, layout, matrices, works, traced, routine, forced)
@@ -231,7 +231,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             statements.append(Statement((name,), _wrench_of(contact), force_names(contact), contact.path))
             values[name] = Value((6,), "N m, N")
         slot = len(modes)
-        modes[f"{contact.path}.mode"] = MODES, OPEN
+        modes[f"{contact.path}.mode"] = ModeSignal(contact.path, slot, MODES, OPEN)
         values[f"{contact.path}.mode"] = Value(())
         for source in range(3):
             for target in range(3):

@@ -124,7 +124,7 @@ def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history:
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
-    slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
+    slots = {name: slot for name, slot in program.layout.slots.items() if slot.is_state}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     reason = f"{problem.code} {problem.title}" + "".join(f"; {line}" for line in problem.details)
     return Failure(reason, problem.code, float(t), state, "", problem.cures)

@@ -215,8 +215,8 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     steps = {word: listing(routine.reference) for word, routine in routines.items()}
     loops = [loop for loop in system.loops if loop.guesses]
     modes = [
-        (n.removesuffix(".mode"), (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(states)))
-        for n, (states, _) in system.modes.items()
+        (mode.automaton, (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(mode.states)))
+        for mode in system.modes.values()
     ]
     units = compiled.program.layout.units
     x = entries(_valued(system, [state.name for state in system.states], units), BLOCKS)
@@ -256,7 +256,7 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
 
 
 def transition_text(system: System, event: LoweredTransition) -> str:
-    states = list(system.modes.values())[event.slot][0]
+    states = list(system.modes.values())[event.slot].states
     return f"{event.automaton}: {states[event.source]} to {states[event.target]}"
 
 

@@ -76,18 +76,18 @@ def mode_combinations(
 ) -> list[Modes]:
     read = {arg for index in statements for arg in system.statements[index].args}
     choices = []
-    for mode, (states, _) in system.modes.items():
-        if mode in read:
-            fixed = fixed_modes.get(mode.removesuffix(".mode"))
-            if enumerate_modes or fixed is not None or len(states) == 1:
-                choices.append([(mode, k) for k, state in enumerate(states) if fixed in (None, state)])
+    for name, mode in system.modes.items():
+        if name in read:
+            fixed = fixed_modes.get(mode.automaton)
+            if enumerate_modes or fixed is not None or len(mode.states) == 1:
+                choices.append([(name, k) for k, state in enumerate(mode.states) if fixed in (None, state)])
     return list(itertools.product(*choices)) if enumerate_modes else [tuple(choice[0] for choice in choices)]
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     read = {arg for index in statements for arg in system.statements[index].args}
-    states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
-    return {name: states for name, states in states_of.items() if name not in fixed_modes}
+    modes = (mode for name, mode in system.modes.items() if name in read)
+    return {mode.automaton: mode.states for mode in modes if mode.automaton not in fixed_modes}
 
 
 def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
@@ -109,7 +109,7 @@ def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
 
 def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
     def words(combination: Modes) -> str:
-        return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
+        return ", ".join(f"{system.modes[name].automaton}: {system.modes[name].states[k]}" for name, k in combination)
 
     out = [("; ".join(map(words, when)), expression) for when, expression in groups]
     if len(groups) > 1 and len(groups[-1][0]) > 2:
@@ -221,7 +221,7 @@ def state_equations(
         parameters=MappingProxyType(numbers_of(system, occurring - set(symbols))),
         letters=MappingProxyType(letters_of(compiled, inputs, outputs)),
         cases=MappingProxyType({name: cases_in_words(system, each) for name, each in groups.items()}),
-        modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
+        modes=MappingProxyType({name: mode.states for name, mode in system.modes.items()}),
     )
 
 
@@ -257,7 +257,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
         values = eliminate(system, stages, env, request.slopes, definitions, limits)
         scalars = [sympy.S(scalar) for name in request.requested for scalar in scalars_of(values[name])]
         for name, scalar in zip(request.names, scalars, strict=True):
-            free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
+            free = tuple((mode, k) for mode, k in combination if system.modes[mode].automaton not in held)
             results[name].append((free, canonical(scalar, request.moving) if limits is READABLE else scalar))
     return definitions, results
 
@@ -279,11 +279,11 @@ def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], mod
         if name not in system.parameters:
             yield unknown_name("E250", name, "a parameter, so not an input", system.parameters)
     for name, state in modes.items():
-        automaton = system.modes.get(f"{name}.mode")
-        if automaton is None:
-            yield unknown_name("E122", name, "an automaton", [mode.removesuffix(".mode") for mode in system.modes])
-        elif state not in automaton[0]:
-            yield unknown_name("E122", state, f'a state of the automaton "{name}"', automaton[0])
+        mode = system.modes.get(f"{name}.mode")
+        if mode is None:
+            yield unknown_name("E122", name, "an automaton", [each.automaton for each in system.modes.values()])
+        elif state not in mode.states:
+            yield unknown_name("E122", state, f'a state of the automaton "{name}"', mode.states)
 
 
 def _is_small(system: System, needed: Collection[int]) -> bool:

@@ -135,7 +135,7 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     for panel in panels:
         names = [word for word, _ in panel]
         units = {layout.unit(word) for word in names}
-        if any(slot.block == "p" for _, slot in panel):
+        if any(slot.is_parameter for _, slot in panel):
             raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(layout, word) for word in names):
             words = ", ".join(f'"{word}" ({layout.unit(word) or "1"})' for word in names)
@@ -184,9 +184,9 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         numbers = [word for word in layout.names("p") if not layout[word].shape]
         near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:DEFAULT_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
-    if slot.block != "p" or slot.shape:
+    if not slot.is_parameter or slot.shape:
         why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"
-        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
+        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.is_parameter else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
         why = "the times of clocks or time events depend on it, but the export fixes these times"

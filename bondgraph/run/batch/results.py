@@ -61,7 +61,7 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
         raise RunError(Problem("E345", "invalid measures for many runs", details, cures=cures))
     chosen = {name: measure for name, measure in measures.items() if isinstance(measure, Measure)}
     slots = {name: program.layout[measure.of] for name, measure in chosen.items() if not measure.kind.of_event}
-    outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
+    outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.is_output))
     kernel, starts = program.outputs, {slot: slot.start for slot in outputs}
     if outputs and program.choose is not None:
         kernel, starts_of_outputs = program.choose(outputs)

@@ -26,6 +26,22 @@ class Slot:
     shape: tuple[int, ...] = ()
 
     @property
+    def is_state(self) -> bool:
+        return self.block == "x"
+
+    @property
+    def is_output(self) -> bool:
+        return self.block == "out"
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.block == "p"
+
+    @property
+    def is_mode(self) -> bool:
+        return self.block == "m"
+
+    @property
     def size(self) -> int:
         return math.prod(self.shape)
 

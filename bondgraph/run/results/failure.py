@@ -119,7 +119,7 @@ def describe(
     unknowns = {program.layout.label("x", place): loop for loop in program.loops for place in loop.states}
     if kind == "not finite" and suspect in unknowns:
         suspect, cures = ", ".join(unknowns[suspect].elements), cures or LOOP_CURES
-    slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
+    slots = {name: slot for name, slot in program.layout.slots.items() if slot.is_state}
     state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
     return Failure(reason, kind, float(t), state, suspect, cures or CURES[kind])

@@ -73,7 +73,7 @@ class KeptResult(Result):
         if self.values is not None and name in self.values:
             return self.values[name]
         slot = self.program.layout[name]
-        if slot.block == "p":
+        if slot.is_parameter:
             return self.p[slot.start : slot.stop].reshape(slot.shape)
         quantity, bracket, _ = name.partition("[")
         if bracket and self.values is not None and quantity in self.values:

@@ -199,11 +199,10 @@ def _ideal(
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
     assert isinstance(gate.op, Choice)
-    slot = list(context.system.modes).index(gate.args[0])
-    states = range(len(context.system.modes[gate.args[0]][0]))
-    mode = at([context.inputs["m"][slot]])[0]
-    others = tuple(k for k in states if k not in gate.op.active)
-    return RowGate(slot, gate.op.active, others, mode_is_active(mode, gate.op.active), sense)
+    signal = context.system.modes[gate.args[0]]
+    mode = at([context.inputs["m"][signal.slot]])[0]
+    others = tuple(k for k in range(len(signal.states)) if k not in gate.op.active)
+    return RowGate(signal.slot, gate.op.active, others, mode_is_active(mode, gate.op.active), sense)
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:

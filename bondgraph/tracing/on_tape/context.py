@@ -45,8 +45,8 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    counts = [len(states) for states, _ in system.modes.values()]
-    start = tuple(states.index(first) for states, first in system.modes.values())
+    counts = [len(mode.states) for mode in system.modes.values()]
+    start = tuple(mode.states.index(mode.start) for mode in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
         return list(itertools.product(*map(range, counts)))
     changed = [(*start[:k], value, *start[k + 1 :]) for k, count in enumerate(counts) for value in range(count)]

@@ -24,14 +24,18 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 def branched() -> Tree:
     slanted = (0, 1, 1) / np.sqrt(2)
-    return Tree("branched", (
-        link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),
-        link("b", joints.revolute(slanted, (0.3, 0.2, 0)), 0.3, limits=(-1.0, 2.0)),
-        Link("eye", joints.fixed(), None, pose(np.eye(3), (0.5, 0.1, 0.2))),
-        link("c", joints.prismatic((1, 0, 0)), 0.5, damping=2.0),
-        link("d", joints.revolute((0, 1, 0), (0.3, 0, 0.1)), 0.3, parent="a"),
-        link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
-    ), pose(TURN, (0.1, -0.2, 0.3)))  # fmt: skip
+    return Tree(
+        "branched",
+        (
+            link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),
+            link("b", joints.revolute(slanted, (0.3, 0.2, 0)), 0.3, limits=(-1.0, 2.0)),
+            Link("eye", joints.fixed(), None, pose(np.eye(3), (0.5, 0.1, 0.2))),
+            link("c", joints.prismatic((1, 0, 0)), 0.5, damping=2.0),
+            link("d", joints.revolute((0, 1, 0), (0.3, 0, 0.1)), 0.3, parent="a"),
+            link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
+        ),
+        pose(TURN, (0.1, -0.2, 0.3)),
+    )
 
 
 def test_a_tree_that_was_written_has_the_same_poses_and_efforts(tmp_path: Path) -> None:
@@ -52,13 +56,16 @@ def test_a_tree_that_was_written_has_the_same_poses_and_efforts(tmp_path: Path) 
 
 
 def test_parts_without_urdf_form_are_refused_by_name() -> None:
-    odd = Tree("odd", (
-        link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
-        link("ball", joints.spherical((0.3, 0, 0)), 0.3),
-        link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
-        link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
-        link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
-    ))  # fmt: skip
+    odd = Tree(
+        "odd",
+        (
+            link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
+            link("ball", joints.spherical((0.3, 0, 0)), 0.3),
+            link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
+            link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
+            link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
+        ),
+    )
     with pytest.raises(ModelError, match=r"E344.*not a tree"):
         to_urdf("odd")  # type: ignore[arg-type]
     with pytest.raises(ModelError) as caught:

@@ -308,5 +308,5 @@ class _Balance:
             outputs=tuple(named({path: laws.OTHER[variable] for path, variable in variables.items()})),
             parameters=MappingProxyType(numbers_of(system, occurring)),
             letters=MappingProxyType(letters_of(compiled, [], more)),
-            modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
+            modes=MappingProxyType({name: mode.states for name, mode in system.modes.items()}),
         )
