@@ -160,8 +160,8 @@ def solve_active_sets(
     equations = _alone([*of_values, *_rate_equations(levels, repeated), *of_rates])
     held, sizes = levels.values, [_row_size(separate, i, scale) for i in range(n)]
     terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
-    can_border = steps is not None and skew and not (levels.rated or terms)
-    border = bordered_equations(context, held, ideal, steps, scale) if can_border else None
+    can_border = skew and not (levels.rated or terms)
+    border = bordered_equations(context, held, ideal, steps, scale) if can_border and steps is not None else None
     if border is None:
         matrix, b = held.masked(sizes, terms)
         solver = semidefinite_solver(matrix, sizes, COMPLIANCE, range(n)) if skew else factorised(rows_of(matrix, n))

@@ -24,7 +24,7 @@ from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import absolute, where
 
 LEAST_DEFINITE = 2.0**-9
-"""Least eigenvalue of A + A^T, in natural sizes, with which diagonal pivots are accurate although A is partly skew."""
+"""Minimum eigenvalue of A + A^T, in natural sizes, with which diagonal pivots are accurate although A is partly skew."""
 
 
 @dataclass(frozen=True)

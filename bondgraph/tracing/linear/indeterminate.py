@@ -111,7 +111,7 @@ def solve_semidefinite(
 
 
 def semidefinite_solver(
-    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, late: Collection[int] = ()
+    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, late: Sequence[int] = ()
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes.
 
@@ -134,7 +134,7 @@ def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequen
     return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
-def factorised(rows: list[dict[int, Any]], late: Collection[int] = ()) -> Callable[[Sequence[Any]], list[Any]]:
+def factorised(rows: list[dict[int, Any]], late: Sequence[int] = ()) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in a fill-reducing
     order, and then the `late` rows with pivots chosen at run time."""
     remaining, order, below = set(range(len(rows))) - set(late), list[int](), list[tuple[int, int, Any]]()
