@@ -462,8 +462,8 @@ class Storage(Storing):
 @short_repr
 @dataclass(frozen=True)
 class InertialField(Storing):
-    """Configuration q and motion (velocities v or momenta p) of one n-port, the IC element of Breedveld (1984): effort in, flow q'
-    out, energy T + V; or, in derivative causality, flow in and effort out."""
+    """Configuration q and motion (velocities v or momenta p) of one n-port, the IC element of Breedveld (1984): effort in,
+    flow q' out, energy T + V; or, in derivative causality, flow in and effort out."""
 
     position: StateSpec
     motion: str

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from benchmarks.coupled_models import clamped, ladder, levers, star, tree
+from benchmarks.coupled_models import clamped, ladder, levers, multiplier, star, tree
 from bondgraph import J1, TF, C, Compiled, Graph, I, R, Se, compile_model
 from tests.inner.compile import equations
 from tests.inner.emit import numpy_kernel
 from tests.inner.tape import Code, SpecialisedRoutine, listing
-from tests.inner.tracing import impulses, solve, trace_for_runs
+from tests.inner.tracing import active_sets, impulses, solve, trace_for_runs
 
 ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _: 0}
 
@@ -27,6 +27,32 @@ def steps(graph: Graph) -> dict[str, int]:
 def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int], Graph]) -> None:
     small, middle, large = (sum(steps(build(n)).values()) for n in (16, 32, 64))
     assert large - middle == pytest.approx(2 * (middle - small), rel=0.02)
+
+
+def test_steps_of_a_multiplier_grow_with_its_stages() -> None:
+    """A resistor before all stages makes the matrix of the diodes full, and some pivots depend on modes."""
+    small, middle, large = (steps(multiplier(n)) for n in (10, 15, 20))
+    for name in ("rates", "guards", "powers"):
+        assert large[name] - middle[name] == pytest.approx(middle[name] - small[name], rel=0.02)
+    for name in ("prepare", "reset", "push", "supply"):
+        assert large[name] - middle[name] <= 1.4 * (middle[name] - small[name])  # a quadratic law
+    assert small["rates"] < 2_500
+
+
+def test_a_border_does_not_change_the_currents_of_a_multiplier(monkeypatch: pytest.MonkeyPatch) -> None:
+    stages, rng = 10, np.random.default_rng(6)
+    resistances = {"lead.resistance": 0.1, "load.resistance": 1e3}
+    resistances |= {f"R{side} {k}.resistance": 0.01 for k in range(stages) for side in (1, 2)}
+    bordered = compile_model(multiplier(stages), backend="numpy", progress=False)
+    monkeypatch.setattr(active_sets, "bordered_equations", lambda *_: None)
+    full = compile_model(multiplier(stages), backend="numpy", progress=False)
+    x, m = full.initial()
+    for spread in (0.0, 1.0, 4.0):
+        changed = {name: size * math.exp(spread * rng.uniform(-1.0, 1.0)) for name, size in resistances.items()}
+        at, modes = x + rng.uniform(-0.1, 0.1, len(x)), rng.integers(0, 2, len(m)).astype(float)
+        for kernel in ("rates", "guards", "powers"):
+            one, other = (getattr(each.program, kernel)(0.3, at, each.parameters(changed), modes) for each in (bordered, full))
+            np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12 * np.abs(other).max())
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:

@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -45,7 +46,15 @@ import numpy as np
 
 from bondgraph.tracing.linear.circuits import Circuit, circuits_of, fundamental_circuits, lossless, without_rates
 from bondgraph.tracing.linear.complementarity import BoxPart, box_parts
-from bondgraph.tracing.linear.holding import ActiveEquations, CircuitTerm, Levels, active_equations, levels_of, masked
+from bondgraph.tracing.linear.holding import (
+    ActiveEquations,
+    CircuitTerm,
+    Levels,
+    active_equations,
+    bordered_equations,
+    levels_of,
+    masked,
+)
 from bondgraph.tracing.linear.ideal_reactions import Ideal
 from bondgraph.tracing.linear.indeterminate import (
     CONTRADICTION_RTOL,
@@ -58,7 +67,7 @@ from bondgraph.tracing.linear.indeterminate import (
     solve_semidefinite,
 )
 from bondgraph.tracing.linear.self_stresses import SelfStresses, least_norm_without_circuits, null_vector, reaction_steps
-from bondgraph.tracing.linear.solve import SingularSystem, magnitudes, matrices_of, rows_of
+from bondgraph.tracing.linear.solve import SingularSystem, distinct_samples, magnitudes, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, equal, less, sign, where
@@ -100,17 +109,21 @@ class ActiveSetSolution:
     stresses: SelfStresses | None = None
 
 
-def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
-    """Solve A w = b in all modes by one elimination; return None if it fails, as for equations that are not monotone."""
+def solve_active_sets(
+    context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal, steps: Entries | None = None
+) -> ActiveSetSolution | None:
+    """Solve A w = b in all modes by one elimination; return None if it fails, as for equations that are not monotone. `steps` is
+    the larger matrix with steps as unknowns."""
     held = active_equations(context, entries, right, ideal.gates)
     if held is None:
         return None
     n = len(right)
     if held.entries:
         senses = {i: -float(gate.sense) for i, gate in ideal.gates.items()}
-        held = held.multiplied(_row_factors(held.entries, matrices_of(_distinct(context.sampled(held.entries)), n), senses))
+        matrices = matrices_of(distinct_samples(context.sampled(held.entries)), n)
+        held = held.multiplied(_row_factors(held.entries, matrices, senses))
     levels = levels_of(context, held, ideal)
-    separate, numbers = levels.separate, _distinct(context.sampled({**levels.separate, **levels.rates}))
+    separate, numbers = levels.separate, distinct_samples(context.sampled({**levels.separate, **levels.rates}))
     matrices = matrices_of({key: numbers[key] for key in separate}, n) if separate else np.zeros((1, n, n))
     scale = _monotone_scale(matrices)
     if scale is None:
@@ -147,9 +160,16 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
     equations = _alone([*of_values, *_rate_equations(levels, repeated), *of_rates])
     held, sizes = levels.values, [_row_size(separate, i, scale) for i in range(n)]
     terms = [e.term(sizes, part) for e, part in zip(equations, _misfit_parts(equations, sizes), strict=True)]
-    matrix, b = held.masked(sizes, terms)
-    solver = semidefinite_solver(matrix, sizes, COMPLIANCE, pivoted=True) if skew else factorised(rows_of(matrix, n))
-    values = solver(b)
+    can_border = skew and not (levels.rated or terms)
+    border = bordered_equations(context, held, ideal, steps, scale) if can_border and steps is not None else None
+    if border is None:
+        matrix, b = held.masked(sizes, terms)
+        solver = semidefinite_solver(matrix, sizes, COMPLIANCE, range(n)) if skew else factorised(rows_of(matrix, n))
+    else:
+        matrix, b = held.masked_border(border.rows, border.sizes)
+        b[0] = where(border.is_correct, b[0], math.nan)
+        solver = semidefinite_solver(matrix, border.sizes, COMPLIANCE, border.late)
+    values = solver(b)[:n]
     shares = [_open_shares(context, held, e) for e in equations]
     if any(share.contradiction is not None for share in shares):
         shifted = _pushed(held, equations, shares, terms, sizes, values)
@@ -159,12 +179,6 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
         return None
     boxes = () if skew else box_parts(context, entries, right, held, ideal.gates)
     return ActiveSetSolution(values, tuple(share for share in shares if share.elements), boxes)
-
-
-def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
-    table = np.array(list(samples.values())).T
-    kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
-    return dict(zip(samples, table[sorted(kept)].T, strict=True))
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:

@@ -7,6 +7,9 @@ In such cases the steps between unknowns and residuals remain separate unknowns:
 
 Solved in an order that causes little fill-in, the system of a tree of levers then costs a number of operations proportional to
 the number of levers, as when inertias are reflected from lever to lever.
+
+Where pivots depend on modes, only a few steps remain unknowns, in the border of the matrix. Through each of them, many unknowns
+act on many equations, like the currents of all branches on the voltage behind a common resistor.
 """
 
 from __future__ import annotations
@@ -21,11 +24,16 @@ import numpy as np
 
 from bondgraph.tape.differentiate import active_nodes, slopes, sparsity_pattern
 from bondgraph.tape.scalar import Tape, TapeScalar
+from bondgraph.tracing.linear.solve import equilibrated, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
+from screws.scalars import absolute, equal
 
 MIN_WORK_RATIO = 4
 """Ratio of the operations that eliminate A to the entries of the larger matrix, above which the larger matrix is solved."""
+
+LEAST_SLOPE = 1e-9
+"""Derivative, in natural sizes, up to which a step counts as independent of an unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +104,59 @@ def _steps(
     entries |= {(index[position], index[a]): tape.negative(c) for position, row in rows.items() for a, c in row.slopes.items()}
     right = [*(tape.negative(end.offset) for end in ends), *(row.offset for row in rows.values())]
     return nonzero({key: TapeScalar(tape, c) for key, c in entries.items()}), tuple(TapeScalar(tape, c) for c in right)
+
+
+def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[list[dict[int, Any]], Any]:
+    """Return the rows of a matrix with steps, in which only the `count` unknowns w and the steps of its border are unknowns, and
+    the condition under which they are correct; all other steps are eliminated.
+
+    Slopes that depend only on parameters and are zero at the samples are left out. The condition is that they are zero.
+    """
+    numbers, inputs = context.sampled(entries), context.inputs
+    changing = {scalar.index for block in ("t", "x", "m") for scalar in inputs[block]}
+    absent = {key for key, values in numbers.items() if not (np.any(values) or changing & context.reached([entries[key]]))}
+    rows = rows_of({key: value for key, value in entries.items() if key not in absent}, 1 + max(i for i, _ in entries))
+    border = _border({key: numbers[key] for key in entries if key not in absent}, len(rows), count)
+    position = {step: count + k for k, step in enumerate(border)}
+    sums: list[dict[int, Any]] = [{k: 1.0} for k in range(count)]
+
+    def summed(row: Mapping[int, Any], sign: float) -> dict[int, Any]:
+        total: dict[int, Any] = {}
+        for j, slope in row.items():
+            for k, value in sums[j].items():
+                total[k] = total.get(k, 0.0) + sign * slope * value
+        return {k: value for k, value in total.items() if getattr(value, "value", value) != 0.0}
+
+    last = list[dict[int, Any]]()
+    for step in range(count, len(rows)):
+        combination = summed({j: slope for j, slope in rows[step].items() if j != step}, -1.0)
+        if step in position:
+            last.append({position[step]: 1.0} | {k: -value for k, value in combination.items()})
+            combination = {position[step]: 1.0}
+        sums.append(combination)
+    left_out = sum((absolute(entries[key]) for key in sorted(absent)), 0.0)
+    return [*(summed(row, 1.0) for row in rows[:count]), *last], equal(left_out, 0.0)
+
+
+def _border(numbers: Mapping[tuple[int, int], np.ndarray], size: int, count: int) -> list[int]:
+    """Return the steps without which A has the fewest entries at the last sample, in order."""
+    scaled = {key: values[-1:] for key, values in equilibrated(numbers, size, size).items()}
+    matrix, border, steps = matrices_of(scaled, size)[0], list[int](), list(range(count, size))
+    while steps:
+        inverse = np.linalg.inv(matrix[np.ix_(steps, steps)])
+        above, below = inverse @ matrix[steps, :count], matrix[:count, steps] @ inverse
+        full = matrix[:count, :count] - matrix[:count, steps] @ above
+        paths = zip((below / inverse.diagonal()).T, above, strict=True)
+        left = np.array([_count(full + np.outer(column, row)) + _count(column) + _count(row) for column, row in paths])
+        k = int(np.argmin(left))
+        if left[k] >= _count(full):
+            break
+        border.append(steps.pop(k))
+    return sorted(border)
+
+
+def _count(slopes: np.ndarray) -> int:
+    return int((np.abs(slopes) > LEAST_SLOPE).sum())
 
 
 @dataclass(frozen=True)

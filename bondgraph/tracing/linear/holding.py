@@ -16,12 +16,16 @@ from typing import Any
 import numpy as np
 
 from bondgraph.tape.specialise import specialise
+from bondgraph.tracing.linear.equations import bordered
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
-from bondgraph.tracing.linear.solve import rows_of
+from bondgraph.tracing.linear.solve import distinct_samples, matrices_of, rows_of
 from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.discontinuities import is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
-from screws.scalars import where
+from screws.scalars import absolute, where
+
+LEAST_DEFINITE = 2.0**-9
+"""Minimum eigenvalue of A + A^T, in natural sizes, with which diagonal pivots are accurate although A is partly skew."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,18 @@ class ActiveEquations:
             right[i] = where(condition, right[i], sizes[i] * self.released[i])
         return entries, right
 
+    def masked_border(self, rows: Sequence[Mapping[int, Any]], sizes: Sequence[Any]) -> tuple[Entries, list[Any]]:
+        """Return entries and right-hand sides in all modes for the `rows` of a bordered matrix; `sizes` as in `masked`."""
+        entries: dict[tuple[int, int], Any] = {}
+        right = [*self.right, *([0.0] * (len(rows) - len(self.right)))]
+        for i, row in enumerate(rows):
+            condition = self.holds.get(i)
+            entries |= {(i, j): masked(value, condition) for j, value in row.items() if i == j or j not in self.never}
+            if condition is not None:
+                entries[i, i] = where(condition, row.get(i, 0.0), sizes[i])
+                right[i] = where(condition, right[i], sizes[i] * self.released[i])
+        return entries, right
+
 
 def active_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
@@ -128,6 +144,46 @@ def active_equations(
             left[i] = left[i] - value * released[j]
     kept = {(i, j): value for (i, j), value in held.items() if i == j or j not in never}
     return ActiveEquations(kept, left, holds, released, never, [1.0] * len(left))
+
+
+@dataclass(frozen=True)
+class Border:
+    """Rows of a bordered matrix with sizes of its unknowns, and the condition under which they are correct."""
+
+    rows: list[dict[int, Any]]
+    late: list[int]
+    """Unknowns whose pivots a run chooses."""
+    sizes: list[Any]
+    is_correct: Any
+
+
+def bordered_equations(
+    context: TracingContext, held: ActiveEquations, ideal: Ideal, steps: Entries, scale: np.ndarray
+) -> Border | None:
+    """Return the bordered matrix, or None if a run would have to choose too many of its pivots.
+
+    The other unknowns are of elements that dissipate enough without the border. The symmetric part of their matrix is positive
+    definite, and so is that of each principal submatrix: in no mode do their diagonal pivots vanish.
+    """
+    n, holding = len(scale), {("m", gate.slot): float(gate.active[0]) for gate in ideal.gates.values()}
+    entries = nonzero(through(functools.partial(specialise, context.tape, fixed=holding), steps))
+    rows, is_correct = bordered(context, entries, n)
+    rows = [{j: value * held.factors[i] for j, value in row.items()} for i, row in enumerate(rows[:n])] + rows[n:]
+    if {mode.index for mode in context.inputs["m"]} & context.reached([value for row in rows for value in row.values()]):
+        return None
+    numbers = context.sampled({(i, j): value for i, row in enumerate(rows) for j, value in row.items()})
+    matrices, natural = matrices_of(distinct_samples(numbers), len(rows)), list(scale)
+    for k in range(n, len(rows)):
+        natural.append(max(np.abs(matrices[:, k, j]).max() * natural[j] for j in rows[k] if j != k))
+    scaled = matrices[:, :n, :n] * scale * scale[:, None]
+    early = np.flatnonzero(np.diagonal(scaled, axis1=1, axis2=2).min(axis=0) > LEAST_DEFINITE)
+    inner = scaled[:, early[:, None], early]
+    is_definite = np.linalg.eigvalsh(inner + inner.transpose(0, 2, 1)).min(initial=np.inf) > LEAST_DEFINITE
+    late = [k for k in range(len(rows)) if k not in early]
+    if not is_definite or 2 * len(late) > n:
+        return None
+    sizes = [sum(absolute(a) * float(natural[j] / scale[i]) for j, a in row.items()) for i, row in enumerate(rows[:n])]
+    return Border(rows, late, [*sizes, *([0.0] * (len(rows) - n))], is_correct)
 
 
 @dataclass(frozen=True)

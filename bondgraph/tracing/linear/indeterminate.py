@@ -111,18 +111,15 @@ def solve_semidefinite(
 
 
 def semidefinite_solver(
-    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
+    matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, late: Sequence[int] = ()
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes.
 
-    Pivots are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the
-    diagonal.
+    Pivots are the diagonal. For `late` unknowns, they are the largest of each column at run time, since skew couplings may cancel
+    the diagonal.
     """
-    n = len(sizes)
-    rows = rows_of(matrix, n)
-    raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
-    entries = {(i, j): value for i, row in enumerate(raised) for j, value in row.items()}
-    solved = factorised_in_run(entries, n) if pivoted else factorised(raised)
+    rows = rows_of(matrix, len(sizes))
+    solved = factorised([row | {i: row.get(i, 0.0) + part * sizes[i]} for i, row in enumerate(rows)], late)
 
     def refined(right: Sequence[Any]) -> list[Any]:
         w = solved(right)
@@ -137,15 +134,15 @@ def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequen
     return [b - sum((a * w[j] for j, a in row.items()), 0.0) for b, row in zip(right, rows, strict=True)]
 
 
-def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
+def factorised(rows: list[dict[int, Any]], late: Sequence[int] = ()) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in a fill-reducing
-    order."""
-    remaining, order, below = set(range(len(rows))), list[int](), list[tuple[int, int, Any]]()
+    order, and then the `late` rows with pivots chosen at run time."""
+    remaining, order, below = set(range(len(rows))) - set(late), list[int](), list[tuple[int, int, Any]]()
     while remaining:
         i = min(remaining, key=lambda k: (sum(j in remaining for j in rows[k]), k))
         remaining.discard(i)
         order.append(i)
-        for k in sorted(remaining):
+        for k in sorted({*remaining, *late}):
             if i not in rows[k]:
                 continue
             factor = rows[k].pop(i) / rows[i][i]
@@ -153,11 +150,15 @@ def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any
             for j, value in rows[i].items():
                 if j != i:
                     rows[k][j] = rows[k].get(j, 0.0) - factor * value
+    at = {k: index for index, k in enumerate(late)}
+    last = factorised_in_run({(at[k], at[j]): value for k in late for j, value in rows[k].items()}, len(at))
 
     def solved(right: Sequence[Any]) -> list[Any]:
         b, w = list(right), [0.0] * len(right)
         for k, i, factor in below:
             b[k] = b[k] - factor * b[i]
+        for k, value in zip(late, last([b[k] for k in late]), strict=True):
+            w[k] = value
         for i in reversed(order):
             total = b[i]
             for j, value in rows[i].items():

@@ -186,7 +186,7 @@ def solve_in_modes(
         count = _mode_count(context, part)
         if ideal is not None and rows == columns and count > MAX_SEPARATE:
             elements = ideal().part(rows, columns, solution)
-            active = solve_active_sets(context, part, b, elements)
+            active = solve_active_sets(context, part, b, elements, _steps_of(equations, rows))
             if active is not None:
                 _insert(solution, columns, active.values)
                 modes += [mode.renumbered(rows, columns) for mode in _shared_modes(context.system, active.shares, elements)]
@@ -277,6 +277,14 @@ def _unsolved_parts(
     for rows, columns in parts_of(few, count):
         if entries is None or (rows and set(rows) <= set(unsolved)):
             yield rows, columns, few
+
+
+def _steps_of(equations: SparseEquations, originals: Sequence[int]) -> Entries | None:
+    """Return the matrix with steps of a part with these equations and unknowns, or None if there is none."""
+    for rows, columns in () if equations.steps is None else parts_of(equations.steps, equations.size):
+        if rows == columns and [i for i in rows if i < equations.count] == originals:
+            return _cut(equations.steps or {}, rows, columns)
+    return None
 
 
 def _cut(entries: Entries, rows: Sequence[int], columns: Sequence[int]) -> dict[tuple[int, int], Any]:

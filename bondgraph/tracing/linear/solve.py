@@ -357,6 +357,12 @@ def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.nda
     return matrices
 
 
+def distinct_samples(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
+    table = np.array(list(samples.values())).T
+    kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
+    return dict(zip(samples, table[sorted(kept)].T, strict=True))
+
+
 def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
     if not samples:
         return []
