@@ -263,7 +263,7 @@ def changed_start(
                 states[root] = _fitting(model.name, name, value, states[root])
             else:
                 modes[name] = value
-                indices |= _modes_by_index(system, modes)
+                indices.update(_modes_by_index(system, modes))
     mode_indices = {}
     for name, mode in system.modes.items():
         state = modes[mode.automaton]
