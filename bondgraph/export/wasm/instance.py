@@ -98,7 +98,9 @@ def script() -> str:
 
 
 def page_part(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    """Return a file of the page, without lines that are comments of JavaScript."""
+    text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("//"))
 
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
