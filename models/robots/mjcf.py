@@ -336,9 +336,10 @@ class _Model:
         if joint not in self.joints:
             self._unknown(f'actuator "{name}" drives the joint "{joint}"', place)
             return None
-        gain, *terms = *values(attributes, "gainprm", "1")[:1].tolist(), *values(attributes, "biasprm", "0").tolist(), 0.0, 0.0
+        gain = float(values(attributes, "gainprm", "1")[0])
+        terms = [*map(float, values(attributes, "biasprm", "0")), 0.0, 0.0]
         kinds = [attributes.get(key, default) for key, default in GENERAL.items()]
-        bias = tuple(terms[:3]) if kinds[2] == "affine" else (0.0, 0.0, 0.0)
+        bias = (terms[0], terms[1], terms[2]) if kinds[2] == "affine" else (0.0, 0.0, 0.0)
         if kind == "general":
             kind = {(0.0, 0.0, 0.0): "motor", (0.0, -gain, bias[2]): "position", (0.0, 0.0, -gain): "velocity"}.get(bias, "")
         if not kind or kinds[:2] != ["none", "fixed"] or kinds[2] not in ("none", "affine"):

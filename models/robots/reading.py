@@ -179,7 +179,7 @@ def _joint(file: Path, joint: Any) -> JointEntry:
         Ignored(f"negative {key} limits", "read as none", (at.line,)) for key, value in motor.items() if (value or 0.0) < 0.0
     )
     limits: dict[str, Any] = {key: None if value is None or value < 0.0 else value for key, value in motor.items()}
-    rates = {key: float(numbers(dynamics, key)[0]) for key in ("damping", "friction")}
+    rates: dict[str, Any] = {key: float(numbers(dynamics, key)[0]) for key in ("damping", "friction")}
     if kind in SEVERAL_FREEDOMS:
         note = Ignored(f'damping, friction and limits of joint "{name}"', f"{kind} joints have none", (at.line,))
         motor_notes += (note,) if any((*limits.values(), *rates.values())) else ()
