@@ -10,17 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import (
-    START,
-    has_time_derivatives,
-    signals_with_inputs,
-    sources_and_signals,
-    with_added_inputs,
-    with_zeros,
-)
+from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
 from bondgraph.analysis.kinks import Changes, Variables, other_side
 from bondgraph.analysis.linear import Linear
-from bondgraph.assembly.system import State
+from bondgraph.assembly.system import State, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
@@ -28,12 +21,13 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
+from bondgraph.model.arguments import names_of
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.interpret import blocks_of_tape, evaluate_nodes, term_sizes
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
+from bondgraph.tracing.input_ramps import START, acting, has_time_derivatives, rate_refusal, with_ramps
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 from bondgraph.units.conversions import is_of_pose
@@ -126,10 +120,6 @@ class Derivatives:
         warnings.warn(text, KinkWarning, stacklevel=caller_depth())
 
 
-NEGLIGIBLE = 1e-9
-"""Effect of the rate of an input, relative to the terms of which it is the sum, below which it is rounding error."""
-
-
 @dataclass(frozen=True, eq=False)
 class Ramps:
     """Derivatives of a model whose inputs are ramps that start at the point: the effects of the rates of the inputs."""
@@ -148,21 +138,8 @@ class Ramps:
             first = int(np.flatnonzero(acting)[0])
             dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]
             name = ramps.inputs[ramps.columns[first] - n]
-            title = f'{dependent} depends on the time derivative of the input "{name}", for which a linear system has no matrix'
-            cures = (
-                f'the derivative as the input, and "{name}" from an integrator',
-                "an R or a lowpass between the input and the part that it drives",
-            )
-            raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
-
-
-def _acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms."""
-    values: dict[int, Any] = {}
-    roots = [routine.tape.scalar(output).index for output in routine.outputs]
-    evaluate_nodes(routine.tape, roots, blocks_of_tape(routine, blocks), values)
-    sizes = term_sizes(routine.tape, values)
-    return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
+            reason = "for which a linear system has no matrix"
+            raise rate_refusal("E592", dependent, name, reason, ramps.compiled.model.name)
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
@@ -172,17 +149,28 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 
 
 def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Ramps | None:
-    """Return the derivatives with respect to ramps of sources and signals among the inputs; None if they cannot matter."""
-    signals = sources_and_signals(compiled.model, compiled.system, inputs)
-    if not signals or not has_time_derivatives(compiled.system):
+    """Return the derivatives with respect to the slopes of inputs that are ramps; None if they cannot matter."""
+    if not names_of(inputs, "inputs") or not has_time_derivatives(compiled.system):
         return None
-    system, _, _ = with_added_inputs(compiled.model, compiled.system, signals, ramps=True)
-    return Ramps(derivatives_of(compiled, signals, outputs, ramps=True), system.parameter_places[START].start)
+    derivatives, system = _derivatives(compiled, inputs, outputs, ramps=True)
+    return Ramps(derivatives, system.parameter_places[START].start)
 
 
-def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False) -> Derivatives:
-    """Return the derivatives with respect to inputs, or to the slopes of `ramps` that are added to signals."""
-    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs, ramps)
+def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Derivatives:
+    return _derivatives(compiled, inputs, outputs)[0]
+
+
+def _derivatives(
+    compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False
+) -> tuple[Derivatives, System]:
+    """Return the derivatives with respect to inputs, or to the slopes of inputs that are `ramps`, and the differentiated
+    system."""
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
+    if ramps:
+        roots = [system.resolve(name.partition("[")[0].strip()) for name in named]
+        system, slopes = with_ramps(system, [root for root in roots if root in system.parameters])
+        named = [f"{slopes[root]}{''.join(name.partition('[')[1:])}" for root, name in zip(roots, named, strict=True)]
+        signals = {slope: signals.get(root, root) for root, slope in slopes.items()}
     traced = values_on_tape(system)
     labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
@@ -192,8 +180,8 @@ def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
     places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
-    acting = functools.partial(_acting, routine, len(rates) + len(output_scalars))
-    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine), acting)
+    act = functools.partial(acting, routine, len(rates) + len(output_scalars))
+    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine), act), system
 
 
 def slopes_of(
