@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +24,11 @@ START = "start of ramps"
 _AT_START, _SLOPE = " at the start", " slope"
 _RAMP = Op("ramp", lambda value, slope, time, start: value + slope * (time - start))
 
-NEGLIGIBLE = 1e-9
+SMALLEST_EFFECT = 1e-9
 """Effect of the time derivative of an input, relative to the terms of which it is the sum, below which it is rounding error."""
+
+_GROUP = 16
+"""Number of sample states that are evaluated together."""
 
 
 def has_time_derivatives(system: System) -> bool:
@@ -56,12 +59,15 @@ def with_ramps(system: System, names: Iterable[str]) -> tuple[System, dict[str, 
 
 
 def acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms."""
+    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms, at each point of
+    the blocks (..., length)."""
     values: dict[int, Any] = {}
     roots = [routine.tape.scalar(output).index for output in routine.outputs]
     evaluate_nodes(routine.tape, roots, blocks_of_tape(routine, blocks), values)
-    sizes = term_sizes(routine.tape, values)
-    return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
+    with np.errstate(invalid="ignore"):
+        sizes, points = term_sizes(routine.tape, values), np.shape(blocks[0])[:-1]
+    acts = [np.broadcast_to(np.abs(values[root]) > SMALLEST_EFFECT * sizes[root], points) for root in roots[first:]]
+    return np.array(acts, dtype=bool).reshape(len(acts), *points)
 
 
 def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -86,8 +92,8 @@ def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[dict[str
     routine = Routine("effects", traced.context.tape, blocks, matrix.values)
     met: tuple[dict[str, str], dict[str, str]] = {}, {}
     for t, x, numbers, m in _points(traced.context.system, inputs):
-        numbers[places[START].start] = t[0]
-        for k in np.flatnonzero(acting(routine, 0, (t, x, numbers, m))):
+        numbers[:, places[START].start] = t[:, 0]
+        for k in np.flatnonzero(acting(routine, 0, (t, x, numbers, m)).any(axis=-1)):
             group, name = owners[matrix.rows[k]]
             met[group is values].setdefault(name, columns[matrix.columns[k]][0])
     return met
@@ -113,12 +119,13 @@ def _parts(traced: Traced) -> dict[str, list[Any]]:
     return parts
 
 
-def _points(system: System, inputs: Sequence[str]) -> Iterable[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield sample states (t, x, p, m), each also with other values of the inputs: an effect may vanish at zero."""
-    rng = np.random.default_rng(0)
+def _points(system: System, inputs: Sequence[str]) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield groups of sample states (t, x, p, m), each also with other values of the inputs: an effect may vanish at zero."""
+    rng, samples = np.random.default_rng(0), samples_of(system)
     moved = [k for name in inputs for k in system.parameter_places[f"{name}{_AT_START}"]]
-    for t, x, p, m in samples_of(system):
-        yield t, x, p.copy(), m
-        shifted = p.copy()
-        shifted[moved] += rng.normal(size=len(moved)) * np.where(p[moved] == 0.0, 1.0, np.abs(p[moved]))
-        yield t, x, shifted, m
+    for first in range(0, len(samples), _GROUP):
+        group = samples[first : first + _GROUP]
+        t, x, p, m = (np.array([*block, *block]) for block in zip(*group, strict=True))
+        size = np.where(p[:1, moved] == 0.0, 1.0, np.abs(p[:1, moved]))
+        p[len(group) :, moved] += size * rng.normal(size=(len(group), len(moved)))
+        yield t, x, p, m
