@@ -92,8 +92,8 @@ def test_a_cured_fmu_follows_a_ramp(case, tmp_path):
     assert np.abs(found - run[output]).max() < 1e-7 * np.abs(run[output]).max()
 
 
-def integrated(opened, input, output, times, steps=20):
-    """Return an output at `times` by the classical Runge-Kutta method, with the input 0.3 t at every stage."""
+def integrated(opened, input, output, times, slope_of_input=0.3, steps=20):
+    """Return an output at `times` by the classical Runge-Kutta method, with a ramp as the input at every stage."""
     one, named = opened.instance("Model", span=2.0), opened.references
     count = opened.description.numberOfContinuousStates
     x, slope = np.zeros(count), np.zeros(count)
@@ -103,7 +103,7 @@ def integrated(opened, input, output, times, steps=20):
         one.setTime(t)
         x[:] = state
         one.setContinuousStates(place[id(x)], count)
-        one.setFloat64([named[input]], [0.3 * t])
+        one.setFloat64([named[input]], [slope_of_input * t])
 
     def rates(t, state):
         enter(t, state)
@@ -125,6 +125,29 @@ def integrated(opened, input, output, times, steps=20):
             state = state + h / 6 * (first + 2 * second + 2 * third + rates(t + h, state + h * third))
     one.freeInstance()
     return np.array(values)
+
+
+def bent(rate):
+    """Return a capacitor behind two nonlinear resistors in series, whose current is the unknown of a loop."""
+    graph, line = Graph("bent"), J1("line", domain="electrical")
+    supply = Se("u", lambda value, t: value + rate * t, signals=["time"], parameters={"value": 0.0})
+    graph.connect(supply, line).connect(line, C("c", capacitance=1.0)).connect(line, R("one", effort=lambda f: f + f**3))
+    return graph.connect(line, R("two", effort=lambda f: 2.0 * f + f**5))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
+def test_a_nonlinear_loop_follows_an_input(tmp_path):
+    """The importer's solver cannot track the solution, as the rates of its guesses lack the rate of the input."""
+    run = compile_model(bent(30.0)).simulate(2.0, samples=0.1, rtol=1e-10, progress=False)
+    opened = Opened(fmu(bent(0.0), tmp_path / "unit.fmu", inputs=["u.value"], outputs=["c.flow"], **SETTINGS))
+    found = integrated(opened, "u.value", "c.flow", np.linspace(0.0, 2.0, 21), slope_of_input=30.0)
+    assert np.abs(found - run["c.flow"]).max() < 1e-7 * np.abs(run["c.flow"]).max()
+    one, named, u = opened.instance(span=2.0), opened.references, 1000.0
+    one.doStep(0.0, 0.1)
+    one.setFloat64([named["u.value"]], [u])
+    (f,) = one.getFloat64([named["c.flow"]])
+    assert abs(3.0 * f + f**3 + f**5 - u) < 1e-9 * u
+    one.freeInstance()
 
 
 def test_an_fmu_omits_values_that_it_cannot_know(tmp_path):
