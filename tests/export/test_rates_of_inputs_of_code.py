@@ -142,11 +142,34 @@ def test_a_nonlinear_loop_follows_an_input(tmp_path):
     opened = Opened(fmu(bent(0.0), tmp_path / "unit.fmu", inputs=["u.value"], outputs=["c.flow"], **SETTINGS))
     found = integrated(opened, "u.value", "c.flow", np.linspace(0.0, 2.0, 21), slope_of_input=30.0)
     assert np.abs(found - run["c.flow"]).max() < 1e-7 * np.abs(run["c.flow"]).max()
-    one, named, u = opened.instance(span=2.0), opened.references, 1000.0
-    one.doStep(0.0, 0.1)
-    one.setFloat64([named["u.value"]], [u])
-    (f,) = one.getFloat64([named["c.flow"]])
-    assert abs(3.0 * f + f**3 + f**5 - u) < 1e-9 * u
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
+@pytest.mark.parametrize("kind", ["Slave", "Model"])
+def test_a_nonlinear_loop_is_solved_wherever_an_input_changes(kind, tmp_path):
+    """Before and after a run begins, at a time that is not that of the export."""
+    opened, start = Opened(fmu(bent(2.0), tmp_path / "unit.fmu", inputs=["u.value"], outputs=["c.flow"], **SETTINGS)), 0.5
+    one, named = opened.instance(kind, begin=False), opened.references
+
+    def check(u, t):
+        one.setFloat64([named["u.value"]], [u])
+        f, q = one.getFloat64([named["c.flow"], named["c.q"]])
+        assert abs(3.0 * f + f**3 + f**5 + q - u - 2.0 * t) < 1e-9 * u
+
+    one.enterInitializationMode(startTime=start, stopTime=start + 2.0)
+    check(1000.0, start)
+    one.setFloat64([named["c.q"]], [3.0])
+    check(10.0, start)
+    one.exitInitializationMode()
+    check(5000.0, start)
+    if kind == "Slave":
+        one.doStep(start, 0.1)
+        check(20.0, start + 0.1)
+    else:
+        one.updateDiscreteStates()
+        one.enterContinuousTimeMode()
+        one.setTime(start + 0.1)
+        check(20.0, start + 0.1)
     one.freeInstance()
 
 

@@ -353,7 +353,7 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
     if content.loops:
         yield (
             "Algebraic loops: some states are unknowns of nonlinear loops and follow the solution during integration. Before a "
-            f"run and after events and ticks, correct them: {phrases.loop} returns residuals and a Newton step:",
+            f"run and after events, ticks and changes of p, correct them: {phrases.loop} returns residuals and a Newton step:",
             [", ".join(loop.guesses) for loop, _ in content.loops],
         )
 

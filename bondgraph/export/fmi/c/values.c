@@ -25,18 +25,24 @@ static double formula_time(const Instance *c)
 static double *solved_states(Instance *c)
 {
 #if HAS_LOOPS
-    char *b = c->block, *p = b + 8 * (size_t)AT_P;
-    if (!(c->s.phase & (MADE | SETUP)) && (c->s.kind & EXCHANGE || c->s.changed)) {
-        double last[NX + 1];
+    const int before = c->s.phase & (MADE | SETUP), moves = !before && c->s.kind & EXCHANGE;
+    char *b = c->block, *p = b + 8 * (size_t)AT_P, *window = place_at(b, AT_C_WINDOW);
+    if (before || moves || c->s.changed) {
+        double last[NX + 1], times[2];
         memcpy(last, c->s.solved, 8 * NX);
         memcpy(c->s.solved, c->s.x, 8 * NX);
-        for (size_t k = 1; c->s.kind & EXCHANGE && k < sizeof guesses / sizeof *guesses; k++)
+        for (size_t k = 1; moves && k < sizeof guesses / sizeof *guesses; k++)
             c->s.solved[guesses[k]] = last[guesses[k]];
         prepare(c);
         memcpy(c->kept, p, 8 * NP_ALL);
+        memcpy(times, window, 16);
+        const double now = formula_time(c);
         memcpy(p, c->s.p, 8 * NP_ALL);
-        const int64_t done = sb_s_solve_loops(b + 8 * (size_t)AT_C, c->s.shown, (char *)c->s.solved, (char *)c->s.m);
+        set_real(window, 0, now);
+        set_real(window, 1, now);
+        const int64_t done = sb_s_solve_loops(b + 8 * (size_t)AT_C, now, (char *)c->s.solved, (char *)c->s.m);
         memcpy(p, c->kept, 8 * NP_ALL);
+        memcpy(window, times, 16);
         if (done)
             return c->s.solved;
         refuse(c, "an algebraic loop has no solution");
