@@ -6,7 +6,6 @@ Python loop of 10,000 rounds. In screwbond every sample ends an integration step
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -136,14 +135,7 @@ def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:
     p = undamped(DeltaParameters.fit())
-    motion = tour(p)
-    entry, reference = ours(p, motion)
-    entries = [entry]
-    if importlib.util.find_spec("mujoco"):
-        entries.append(with_mujoco(p, motion, reference))
-    if importlib.util.find_spec("pinocchio"):
-        entries.append(with_pinocchio(p, motion, reference))
-    return compare(entries, rounds)
+    return compare(p, tour(p), ours, {"mujoco": with_mujoco, "pinocchio": with_pinocchio}, rounds)
 
 
 TITLE = "10 s of PD tracking, controller sampled at 1 kHz, whole call"

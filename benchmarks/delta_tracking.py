@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -192,18 +192,21 @@ def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict
     """Return the seconds of the whole call, the error and the settings of each installed program, and its `ratio` to this
     project's time; `rounds` is the number of alternating calls."""
     p = undamped(parameters or DeltaParameters.fit())
-    motion = tour(p)
-    entry, reference = ours(p, motion)
-    entries = [entry]
-    if importlib.util.find_spec("mujoco"):
-        entries.append(with_mujoco(p, motion, reference))
-    if importlib.util.find_spec("pinocchio"):
-        entries.append(with_pinocchio(p, motion, reference))
-    return compare(entries, rounds)
+    return compare(p, tour(p), ours, {"mujoco": with_mujoco, "pinocchio": with_pinocchio}, rounds)
 
 
-def compare(entries: Sequence[Entry], rounds: int) -> dict[str, dict[str, Any]]:
-    """Return the median times of alternating calls, and the medians of their ratios to the time of the first entry."""
+def compare(
+    parameters: DeltaParameters,
+    motion: Motion,
+    ours: Callable[[DeltaParameters, Motion], tuple[Entry, np.ndarray]],
+    others: Mapping[str, Callable[[DeltaParameters, Motion, np.ndarray], Entry]],
+    rounds: int,
+) -> dict[str, dict[str, Any]]:
+    """Return the median times of alternating calls, and the medians of their ratios to our time; `others` are the entries of
+    other programs by their package, which may be missing."""
+    entry, reference = ours(parameters, motion)
+    installed = (other for package, other in others.items() if importlib.util.find_spec(package))
+    entries = [entry, *(other(parameters, motion, reference) for other in installed)]
     seconds = {each.name: np.empty(rounds) for each in entries}
     for k in range(rounds):
         for each in entries:

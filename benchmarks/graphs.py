@@ -3,49 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from screwbond.models.bodies import rigid_body
-from screwbond.models.contacts import attach_contact, contact
 
-from bondgraph import Graph
-from examples import rolling_eggs
-from screws.surfaces import egg
+from examples import colliding_eggs, rolling_eggs
 
 END = {"s2a": 2.0, "s1a": 0.3}  # s
 
 
-def rolling() -> Graph:
-    return rolling_eggs.build()[0]
-
-
-def colliding() -> Graph:
-    skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
-    mass, inertia = rolling_eggs.MASS, rolling_eggs.INERTIA
-    egg1 = rigid_body(
-        "egg 1",
-        mass=mass,
-        inertia=inertia,
-        surface=skin,
-        quaternion=(0.9004471023526769, 0.1898345223582485, 0.37966904471649676, 0.09491726117912422),
-        velocity=(0.15, 0.02, -0.01),
-        angular_velocity=(1.5, -2.0, 3.0),
-    )
-    egg2 = rigid_body(
-        "egg 2",
-        mass=mass,
-        inertia=inertia,
-        surface=skin,
-        position=(0.07, 0.012, 0.006),
-        quaternion=(0.4975710478917269, 0.16360329285681963, -0.5453443095227319, 0.6544131714272784),
-        velocity=(-0.45, -0.05, 0.02),
-        angular_velocity=(-4.0, 5.0, 2.5),
-    )
-    graph = Graph("colliding eggs")
-    touching = contact("contact", egg1, egg2, constrained="rolling and sliding", normal_stiffness=5e4)
-    attach_contact(graph, touching, egg1, egg2)
-    return graph
-
-
-GRAPHS = {"s2a": rolling, "s1a": colliding}
+GRAPHS = {"s2a": lambda: rolling_eggs.build()[0], "s1a": lambda: colliding_eggs.build()[0]}
 
 
 def random_states(name: str, states: int, samples: int, seed: int = 1) -> np.ndarray:

@@ -101,7 +101,7 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
     x = random_states(name, rates.n_out, samples)
     p, hand = compiled.parameters(), HandWritten(library, name)
     worst = 0.0
-    groups = sorted({(slot.start, slot.stop) for slot in layout.slots.values() if slot.block == "x"})
+    groups = sorted({(slot.start, slot.stop) for slot in layout.slots.values() if slot.is_state})
     for modes in itertools.product((0.0, 1.0), repeat=3):
         m = np.array(modes)
         reference, found = rates.many(np.zeros(1), x, p, m), hand.rates(x, packed(name, compiled), m)

@@ -9,7 +9,7 @@ import contextlib
 import functools
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -212,12 +212,32 @@ class UnknownName(ScrewbondError, KeyError):
 
 def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:
     """Return the error to raise: `no quantity "m.flw"; did you mean "m.flow"?`"""
+    return UnknownName(_LazyText(lambda: _unknown_name_text(kind, name, names)))
+
+
+def _unknown_name_text(kind: str, name: object, names: Collection[str]) -> str:
     near = similar_names(name, names) if isinstance(name, str) else []
     some = ", ".join(f'"{candidate}"' for candidate in near or list(names)[:MAX_NAMES])
     more = f" and {len(names) - MAX_NAMES} more" if not near and len(names) > MAX_NAMES else ""
     if not isinstance(name, str):
-        return UnknownName(f"{shown(name)} is not the name of one {kind.removesuffix(' called')}; try: one of {some}{more}")
-    return UnknownName(f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}"))
+        return f"{shown(name)} is not the name of one {kind.removesuffix(' called')}; try: one of {some}{more}"
+    return f'no {kind} "{name}"; ' + (f"did you mean {some}?" if near else f"known: {some or 'none'}{more}")
+
+
+class _LazyText:
+    """Text that is computed when it is read: `Mapping.get` discards the error of a missing name."""
+
+    def __init__(self, write: Callable[[], str]):
+        self._write = write
+
+    def __str__(self) -> str:
+        return self._write()
+
+    def __repr__(self) -> str:
+        return repr(str(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return str, (str(self),)
 
 
 class ByName(dict[str, T]):

@@ -128,15 +128,6 @@ def help_text() -> str:
     return f'"auto" ({START.name}; {STIFF.name} once the model turns out to be stiff), {", ".join(listed)}, or a `MethodEntry`.'
 
 
-def page_table() -> str:
-    rows = [("method", "what it is", "order, order of the dense output", "for"), ("---",) * 4]
-    rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` once the model turns out to be stiff", "", "nearly everything"))
-    rows += [
-        (f'`"{entry.name}"`', entry.meaning, ", ".join(dict.fromkeys(entry.orders)), entry.use) for entry in METHODS.values()
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" if row[0] != "---" else f"|{'|'.join(row)}|" for row in rows)
-
-
 REMOVED_SETTINGS = ("solver", "iteration")
 
 

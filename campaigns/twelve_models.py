@@ -83,8 +83,12 @@ def pmsm_deviation(run: Result, n: SimpleNamespace) -> float:
             id, iq, speed, now = y
             turn = n.p * (now - angle)
             d, q = np.cos(turn) * vd + np.sin(turn) * vq, np.cos(turn) * vq - np.sin(turn) * vd
-            return [(d - n.ohm * id + n.p * speed * n.L * iq) / n.L, (q - n.ohm * iq - n.p * speed * (n.L * id + n.psi)) / n.L,
-                    (n.p * n.psi * iq - drag * speed) / n.J, speed]  # fmt: skip
+            return [
+                (d - n.ohm * id + n.p * speed * n.L * iq) / n.L,
+                (q - n.ohm * iq - n.p * speed * (n.L * id + n.psi)) / n.L,
+                (n.p * n.psi * iq - drag * speed) / n.J,
+                speed,
+            ]
 
         y = solve_ivp(rates, (0.0, n.h), y, rtol=1e-9, atol=1e-10).y[:, -1]
         speeds.append(y[2])
@@ -103,10 +107,12 @@ def furuta_deviation(run: Result, n: SimpleNamespace) -> float:
         _, b, u, w = y
         s, c = np.sin(b), np.cos(b)
         mass = np.array([[J + m * arm**2 + m * ell**2 * s**2, m * arm * ell * c], [m * arm * ell * c, m * ell**2]])
-        force = np.array([
-            -k @ y - n.friction[0] * u - 2 * m * ell**2 * s * c * u * w + m * arm * ell * s * w**2,
-            -n.friction[1] * w + m * ell**2 * s * c * u**2 + m * G * ell * s,
-        ])  # fmt: skip
+        force = np.array(
+            [
+                -k @ y - n.friction[0] * u - 2 * m * ell**2 * s * c * u * w + m * arm * ell * s * w**2,
+                -n.friction[1] * w + m * ell**2 * s * c * u**2 + m * G * ell * s,
+            ]
+        )
         return [u, w, *np.linalg.solve(mass, force)]
 
     return relative(run["pendulum.q"].T, integrated(rates, run, [0.0, n.tilt, 0.0, 0.0])[:2])

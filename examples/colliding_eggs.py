@@ -6,7 +6,7 @@ acts, for about 2.4 ms, and no energy is lost: translation, rotation and the spr
 
 from __future__ import annotations
 
-from screwbond.models import ContactRun, attach_contact, contact, rigid_body, run_contact
+from screwbond.models import Body, ContactRun, attach_contact, contact, rigid_body, run_contact
 
 from bondgraph import Graph
 from screws.surfaces import egg
@@ -15,8 +15,8 @@ MASS = 0.06  # kg
 INERTIA = (1.5332794929832505e-05, 1.5332794929832505e-05, 1.2530893617021274e-05)  # kg m^2, homogeneous
 
 
-def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
-    """Build the graph of both eggs and their contact, and run it with a sample every millisecond."""
+def build() -> tuple[Graph, Body, Body]:
+    """Return the graph of both eggs and their contact."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     egg1 = rigid_body(
         "egg 1",
@@ -40,7 +40,12 @@ def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
     graph = Graph("colliding eggs")
     touching = contact("contact", egg1, egg2, constrained="rolling and sliding", normal_stiffness=5e4)
     attach_contact(graph, touching, egg1, egg2)
-    return run_contact(graph, egg1, egg2, t_end, 0.001, rtol=rtol)
+    return graph, egg1, egg2
+
+
+def simulate(t_end: float = 0.3, rtol: float = 1e-10) -> ContactRun:
+    """Run with a sample every millisecond."""
+    return run_contact(*build(), t_end, 0.001, rtol=rtol)
 
 
 if __name__ == "__main__":

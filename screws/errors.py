@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class ScrewbondError(Exception):
     """Base of the errors of screws, bondgraph and screwbond that the user can fix."""
@@ -41,6 +43,14 @@ class CallError(CodedError, TypeError):
 
 def is_own(module: str) -> bool:
     return module.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
+
+
+def is_called_by_user() -> bool:
+    """Return True if the function that asks was called outside this project; wrappers that explain calls do not count."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("screws.calls", "screws.names")):
+        frame = frame.f_back
+    return not is_own(frame.f_globals.get("__name__", ""))
 
 
 def plural(count: int, noun: str) -> str:

@@ -72,10 +72,37 @@ def fixed_floats(values: Any) -> np.ndarray:
     return out
 
 
+def read_only(value: Any, copied: bool = False) -> Any:
+    """Return an array as a read-only view, or copied, a SymPy matrix as an immutable one, and a tuple or a dictionary with such
+    entries; anything else as it is.
+
+    >>> read_only((np.zeros(2), "name"))[0].flags.writeable
+    False
+    """
+    if type(value) is np.ndarray:
+        if not value.flags.writeable:
+            return value
+        view = value.copy() if copied else value.view()
+        view.setflags(write=False)
+        return view
+    if hasattr(type(value), "as_immutable"):
+        return value.as_immutable()
+    if type(value) is tuple:
+        entries = tuple(read_only(entry, copied) for entry in value)
+        return entries if any(new is not old for new, old in zip(entries, value, strict=True)) else value
+    if isinstance(value, dict):
+        changed = {key: new for key, old in value.items() if (new := read_only(old, copied)) is not old}
+        return type(value)({**value, **changed}) if changed else value
+    return value
+
+
 def shown(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"
-    text = repr(value)
+    return excerpt(repr(value))
+
+
+def excerpt(text: str) -> str:
     return text if len(text) < 60 else text[:56] + " ..."
 
 

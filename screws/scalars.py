@@ -94,7 +94,7 @@ def apply(name: str, *arguments: Scalar) -> Scalar:
             foreign = getattr(argument, "__scalar_function__", None)
     if foreign is not None:
         return foreign(name, arguments)
-    if any(_is_symbolic(a) for a in arguments):
+    if any(is_symbolic(a) for a in arguments):
         return _symbolic(sys.modules["sympy"], name, arguments)
     if name == "where":
         return np.where(*arguments)[()]  # type: ignore[call-overload]
@@ -134,7 +134,7 @@ def _conditions_before(sympy: Any, index: Scalar, count: int) -> list[Any]:
     return [sympy.StrictLessThan(index, row + 1, evaluate=False) for row in range(count)]
 
 
-def _is_symbolic(value: Scalar) -> bool:
+def is_symbolic(value: Scalar) -> bool:
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
 

@@ -19,7 +19,12 @@ _ADDED = " + input"
 _TORN = ":computed"
 
 
-def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
+AddedInputs = tuple[System, list[str], dict[str, str]]
+"""System with added parameters; the names of inputs, with these parameters instead of the signals; the signal of each added
+parameter."""
+
+
+def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> AddedInputs:
     """Return the system with a parameter of value zero added to each named source or block signal.
 
     The other results are the names, with these parameters instead of the signals, and the signal of each added parameter.

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
-from bondgraph.analysis.kinks import Changes, Variables, other_side
+from bondgraph.analysis.added_inputs import AddedInputs, signals_with_inputs, with_added_inputs, with_zeros
+from bondgraph.analysis.kinks import other_side
 from bondgraph.analysis.linear import Linear
-from bondgraph.assembly.system import State, System
+from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
@@ -22,6 +21,7 @@ from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
 from bondgraph.model.arguments import names_of
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
@@ -40,7 +40,7 @@ SPARSE = 400
 @explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
-class Derivatives:
+class Derivatives(Frozen):
     """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
     `Point` returns the `Linear` system at this point; it raises E260 and E262 as `linearise` does."""
 
@@ -56,10 +56,8 @@ class Derivatives:
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
     """Kernel (t, x, p, m) -> rates, outputs and the nonzero derivatives at `rows` and `columns`."""
-    other_side: Callable[[Sequence[np.ndarray], Variables], Changes | None] = field(repr=False)
-    """As `kinks.other_side`, for the routine of the kernel."""
-    acting: Callable[[Sequence[np.ndarray]], np.ndarray] = field(repr=False)
-    """Function of the blocks (t, x, p, m) that returns, for each nonzero derivative, whether it exceeds rounding error."""
+    routine: Routine = field(repr=False)
+    """The routine of the kernel, which an interpreter runs to see each operation."""
     ramps: Ramps | None = field(default=None, repr=False)
 
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,7 +103,7 @@ class Derivatives:
         results = [*(f"{name}'" for name in self.states), *self.outputs]
         causes = (*self.states, *self.inputs)
         variables = {*(("x", place) for place in self.state_places), *(("p", place) for place in self.input_places)}
-        side = self.other_side(blocks, variables)
+        side = other_side(self.routine, blocks, variables)
         if side is None:
             return
         number, (here, beyond) = min(side.items())
@@ -133,12 +131,11 @@ class Ramps:
         ramps, n = self.derivatives, len(self.derivatives.states)
         p = with_zeros(ramps.kernel, point.p)
         p[self.start] = point.t
-        acting = ramps.acting([np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
-        if acting.any():
-            first = int(np.flatnonzero(acting)[0])
+        acts = acting(ramps.routine, n + len(ramps.outputs), [np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
+        if acts.any():
+            first = int(np.flatnonzero(acts)[0])
             dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]
-            name = ramps.inputs[ramps.columns[first] - n]
-            reason = "for which a linear system has no matrix"
+            name, reason = ramps.inputs[ramps.columns[first] - n], "for which a linear system has no matrix"
             raise rate_refusal("E592", dependent, name, reason, ramps.compiled.model.name)
 
 
@@ -152,25 +149,20 @@ def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) 
     """Return the derivatives with respect to the slopes of inputs that are ramps; None if they cannot matter."""
     if not names_of(inputs, "inputs") or not has_time_derivatives(compiled.system):
         return None
-    derivatives, system = _derivatives(compiled, inputs, outputs, ramps=True)
-    return Ramps(derivatives, system.parameter_places[START].start)
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
+    roots = [system.resolve(name.partition("[")[0].strip()) for name in named]
+    system, slopes = with_ramps(system, [root for root in roots if root in system.parameters])
+    named = [f"{slopes[root]}{''.join(name.partition('[')[1:])}" for root, name in zip(roots, named, strict=True)]
+    signals = {slope: signals.get(root, root) for root, slope in slopes.items()}
+    return Ramps(_differentiated(compiled, (system, named, signals), outputs), system.parameter_places[START].start)
 
 
 def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Derivatives:
-    return _derivatives(compiled, inputs, outputs)[0]
+    return _differentiated(compiled, with_added_inputs(compiled.model, compiled.system, inputs), outputs)
 
 
-def _derivatives(
-    compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str], ramps: bool = False
-) -> tuple[Derivatives, System]:
-    """Return the derivatives with respect to inputs, or to the slopes of inputs that are `ramps`, and the differentiated
-    system."""
-    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
-    if ramps:
-        roots = [system.resolve(name.partition("[")[0].strip()) for name in named]
-        system, slopes = with_ramps(system, [root for root in roots if root in system.parameters])
-        named = [f"{slopes[root]}{''.join(name.partition('[')[1:])}" for root, name in zip(roots, named, strict=True)]
-        signals = {slope: signals.get(root, root) for root, slope in slopes.items()}
+def _differentiated(compiled: Compiled, added: AddedInputs, outputs: Sequence[str]) -> Derivatives:
+    system, named, signals = added
     traced = values_on_tape(system)
     labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
@@ -180,8 +172,7 @@ def _derivatives(
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     rows, columns, routine = slopes_of(traced, "derivatives", [*rates, *output_scalars], variables)
     places = compiled, state_labels, labels, names, state_indices, input_indices, rows, columns
-    act = functools.partial(acting, routine, len(rates) + len(output_scalars))
-    return Derivatives(*places, numpy_kernel(routine), functools.partial(other_side, routine), act), system
+    return Derivatives(*places, numpy_kernel(routine), routine)
 
 
 def slopes_of(

@@ -174,9 +174,17 @@ def _motion(
         inner = (np.arange(steps)[:, None] + [0.5 - node, 0.5 + node]).ravel() * h
         times = before.t + inner
         result = simulate(
-            compiled.program, before.x, p, before.m, before.t + period, t_start=before.t, samples=times, rtol=1e-10,
-            progress=False, strict=True,
-        )  # fmt: skip
+            compiled.program,
+            before.x,
+            p,
+            before.m,
+            before.t + period,
+            t_start=before.t,
+            samples=times,
+            rtol=1e-10,
+            progress=False,
+            strict=True,
+        )
         if any(not event.internal for event in result.events):
             title = f"an event happens within the period: {result.events[0].kind}"
             raise _refused(compiled, title, "an `initial` without such an event, such as an operating point")

@@ -21,6 +21,7 @@ from bondgraph.compile.points import Point, consistent, evaluate_at, point_of, w
 from bondgraph.compile.state_names import pick_states
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import names_of
+from bondgraph.model.ops import Frozen
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.program import Slot
@@ -37,7 +38,7 @@ _NUDGE = 2.0**-50
 
 @short_repr
 @dataclass(frozen=True, eq=False)
-class OperatingPoint:
+class OperatingPoint(Frozen):
     """Operating point, where the rates vanish, except those of `moving` states.
 
     Parameters
@@ -72,7 +73,7 @@ class OperatingPoint:
     def start(self) -> StartValues:
         """Start values of a run at this point: `simulate(1.0, initial=point)`."""
         program, p = self.compiled.program, self.point.p
-        values = {name: p[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in _parameters(self.compiled).items()}
+        values = {name: slot.value_in(p)[()] for name, slot in _parameters(self.compiled).items()}
         defaults = self.compiled.system.parameters
         changed = {name: value for name, value in values.items() if not np.array_equal(value, defaults[name])}
         return start_values(program, self.point.x, self.point.m, changed)

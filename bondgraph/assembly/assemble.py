@@ -25,9 +25,10 @@ from bondgraph.assembly.draft import (
     solve_for,
     variable,
 )
+from bondgraph.assembly.letters import set_letters
 from bondgraph.assembly.patterns import Patterns
 from bondgraph.assembly.storages import inertial_field, non_integral_storages, storage
-from bondgraph.assembly.system import Clock, Power, System
+from bondgraph.assembly.system import Clock, ModeSignal, Power, System
 from bondgraph.assembly.transitions import dependent_resets, events_of
 from bondgraph.causality.assign import Causality
 from bondgraph.causality.rings import Term
@@ -197,7 +198,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
     """Write all statements of a model; `writers` replace entries of `ASSEMBLE`.
 
     Raises `ModelError` E204 if a storage has derivative causality and its state is not an integral of its input, E120 if a
-    transition resets a dependent state.
+    transition resets a dependent state, E110 for the letter of a quantity that an element does not have.
     """
     raise_if_any(model.name, non_integral_storages(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
@@ -210,6 +211,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
     patterns = Patterns(model, causality, frozenset(custom))
     for path, element in model.elements.items():
         patterns.write(draft, path, element, write)
+    raise_if_any(model.name, set_letters(model, draft.values))
     events = events_of(draft)
     return System(
         model.name,
@@ -217,7 +219,7 @@ def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law]
         draft.values,
         tuple(draft.states),
         draft.parameters,
-        {f"{a.name}.mode": (tuple(a.states), a.initial) for a in model.automata.values()},
+        {f"{a.name}.mode": ModeSignal(a.name, k, tuple(a.states), a.initial) for k, a in enumerate(model.automata.values())},
         events,
         tuple(draft.energies),
         tuple(draft.powers),

@@ -61,9 +61,7 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
     off = force
     if law.released is not None:
         released = draft.declare(f"{path}.released effort", shape, unit)
-        for name, spec in law.noted.items():
-            keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
-        draft.write(path, law.released, released, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+        _release(draft, path, element, released, moving, read)
         off = draft.declare(f"{path}:off", shape, unit)
         draft.write(path, ops.SLIPPING, off, force, released)
     unknown = Unknown(force, held, path, "constraint", held, moving, moving if law.impulsive else "")
@@ -80,17 +78,23 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
         account_power(draft, path, bond, into(bond, path) * (1 if role == "dissipated" else -1), role)
 
 
+def _release(draft: Assembly, path: str, element: Element, effort: str, moving: str, read: Sequence[str]) -> None:
+    """Write the effort while the constraint is off, and declare the states that it reads."""
+    law = element.law_as(IdealConstraint)
+    assert law.released is not None
+    for name, spec in law.noted.items():
+        keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
+    draft.write(path, law.released, effort, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+
+
 def _without_influence(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
     """Write the statements of friction whose effort has no influence on its flow: the effort is the released effort in every
     state."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
-    assert law.released is not None
     if law.noted:
         rate = draft.declare(f"{path}.h''", draft.values[moving].shape, per_second(draft.values[moving].unit))
         draft.write(path, ops.TIME_DERIVATIVE, rate, moving)
-    for name, spec in law.noted.items():
-        keep_state(draft, path, name, replace(spec, symbol=element.symbols.get(name, "")))
-    draft.write(path, law.released, force, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+    _release(draft, path, element, force, moving, read)
     name_port(draft, path, element, bond, path)
     account_power(draft, path, bond, into(bond, path), "dissipated")
 
@@ -99,12 +103,9 @@ def _giving_flow(draft: Assembly, path: str, element: Element, force: str, movin
     """Write the statements of dry friction between springs, without inertia: the springs set the effort, and the flow, which is
     zero during stick, is the unknown."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
-    assert law.released is not None
     shape, unit = bond.shape, draft.values[force].unit
     released, excess = draft.declare(f"{path}.released effort", shape, unit), draft.declare(f"{path}:excess", shape, unit)
-    for name, spec in law.noted.items():
-        keep_state(draft, path, name, replace(spec, unit=unit))
-    draft.write(path, law.released, released, law.mode, moving, *(f"{path}.{name}" for name in law.noted), *read)
+    _release(draft, path, element, released, moving, read)
     draft.write(path, ops.SLIPPING, excess, force, released)
     second, held = (draft.declare(f"{path}:{name}", shape, per_second(unit)) for name in ("rate", "held"))
     draft.write(path, ops.TIME_DERIVATIVE, second, excess)

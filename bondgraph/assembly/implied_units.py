@@ -26,8 +26,9 @@ from bondgraph.units import SYMBOLS, entry_units
 from bondgraph.units.conversions import PI
 
 PER_SECOND: Powers = {"s": Fraction(-1)}
-_ELECTRICAL = ("V", "A", "Ohm", "S", "F", "H", "Wb", "C", "W", "J")
-"""Units that replace an equal product of electrical units, such as V/A."""
+_ELECTRICAL = frozenset(("V", "A", "Ohm", "S", "F", "H", "Wb", "C"))
+_NAMED = ("V", "A", "Ohm", "S", "F", "H", "V s", "C", "W", "J")
+"""Units that replace an equal product with electrical units, such as V/A. The integral of a voltage is not always a flux."""
 _LAST = {"m": 1, "rad": 2, "s": 3}
 """Symbols at the end of a product, as in N m s."""
 
@@ -211,12 +212,12 @@ def _readable(unit: Powers) -> Powers:
     """Return a unit with W for a power, one electrical symbol for an equal product, and no radians in other numerators, except in
     rad, rad/s and similar units."""
     dimension = _dimension(unit)
-    if len(unit) > 1 and unit.get("rad", 0) >= 0 and set(unit) <= {*_ELECTRICAL, "s", "kg", "m", "N", "Pa", "rad"}:
+    if len(unit) > 1 and unit.get("rad", 0) >= 0 and set(unit) <= {*_ELECTRICAL, "W", "J", "s", "kg", "m", "N", "Pa", "rad"}:
         if not dimension:
             return DIMENSIONLESS
-        for symbol in ("W",) if set(unit).isdisjoint(_ELECTRICAL[:8]) else _ELECTRICAL:
-            if dict(SYMBOLS[symbol].dimension) == dimension:
-                return {symbol: Fraction(1)}
+        for name in ("W",) if _ELECTRICAL.isdisjoint(unit) else _NAMED:
+            if _dimension(named := powers(name) or {}) == dimension:
+                return named
     keeps_angles = unit.get("rad", 0) < 0 or (unit.get("rad") == 1 and not set(unit) - {"rad", "s"})
     ordered = sorted(unit, key=lambda symbol: _LAST.get(symbol, 0))
     return {symbol: unit[symbol] for symbol in ordered if symbol != "rad" or keeps_angles}

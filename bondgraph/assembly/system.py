@@ -7,7 +7,7 @@ from collections import ChainMap
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -128,6 +128,21 @@ class Clock:
     """Names of the parameters of a block with a `library`, as in `laws.SignalBlock`."""
 
 
+@dataclass(frozen=True)
+class ModeSignal:
+    """Signal of an automaton: the index of its state."""
+
+    automaton: str
+    slot: int
+    """Position among all modes."""
+    states: tuple[str, ...]
+    start: str
+
+    def state_in(self, m: np.ndarray) -> str:
+        """Return the state of the automaton, given the values of all modes."""
+        return self.states[int(m[self.slot])]
+
+
 class Power(NamedTuple):
     """A power that the energy ledger integrates, with its role: dissipated, supplied or injected; at a heat port, converted by
     the dissipator or received as heat."""
@@ -162,8 +177,8 @@ class Unknown:
     value: str
     residual: str
     element: str
-    reason: str
-    """"derivative causality", "constraint", "switch", "friction" (whose unknown is its flow) or "algebraic loop"."""
+    reason: Literal["derivative causality", "constraint", "switch", "friction", "algebraic loop"]
+    """The unknown of "friction" is its flow."""
     held: str = ""
     """Residual of a constraint or switch while it is active."""
     vanishing: str = ""
@@ -213,8 +228,7 @@ class System:
     values: Mapping[str, Value]
     states: tuple[State, ...]
     parameters: Mapping[str, Any]
-    modes: Mapping[str, tuple[tuple[str, ...], str]]
-    """Names of the states, and start state, of each mode signal."""
+    modes: Mapping[str, ModeSignal]
     events: tuple[LoweredTransition, ...]
     energies: tuple[tuple[str, str], ...]
     """Pairs (storage, value of its stored energy)."""

@@ -11,7 +11,7 @@ from bondgraph.errors import Problem
 from bondgraph.model.dissipation import HeatFlow
 from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, named
-from bondgraph.model.expected_units import converted_parameters
+from bondgraph.model.expected_units import converted_numbers
 from bondgraph.model.laws import IdealSwitch, Junction, Law, Resistor, Source, Storage
 from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model
@@ -66,7 +66,7 @@ def check_second_law(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, HeatFlow) or law.heat is None or element.signals or modal_parameters(element):
             continue
-        values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+        values = converted_numbers(model, path)
         for one, other in itertools.permutations(TEMPERATURES, 2):
             try:
                 with np.errstate(all="ignore"):

@@ -15,7 +15,7 @@ from bondgraph.model.arguments import unit_problem
 from bondgraph.model.dissipation import ResistorField
 from bondgraph.model.domains import COEFFICIENTS
 from bondgraph.model.element import Element
-from bondgraph.model.expected_units import coefficients_with_unit, converted_parameters, unit_conversions
+from bondgraph.model.expected_units import coefficients_with_unit, converted_numbers, converted_parameters, unit_conversions
 from bondgraph.model.laws import InertialField, Junction, Parameter, Resistor, SignalBlock, Storage, Transformer
 from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
@@ -133,7 +133,7 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         numbers = [real(value) for _, value in _numbers(element)]
         if any(array is None or not np.isfinite(array).all() for array in numbers):
             continue
-        parameters = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+        parameters = converted_numbers(model, path)
         q = np.asarray(law.position.initial, dtype=float)[()]
         v = np.linspace(0.7, 1.3, q.size).reshape(q.shape)[()]
         try:
@@ -247,7 +247,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
         if element.signals:
             yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out", _UNTESTED)
             continue
-        values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+        values = converted_numbers(model, path)
         bonds = model.bonds_at(path)
         dimension = bonds[0].dimension if bonds else 1
         if isinstance(law, ResistorField):

@@ -206,7 +206,7 @@ def changed_start(
     a mode that contradicts its motion.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
-    modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
+    modes = {mode.automaton: mode.start for mode in system.modes.values()}
     name_used: dict[str, str] = {}
     converted: dict[str, tuple[ConvertedStart, np.ndarray]] = {}
     for name, value in changes.items():
@@ -230,7 +230,8 @@ def changed_start(
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
     numbers = cast(MutableMapping[str, Any], system.in_statement_units(declared))
-    inputs = ChainMap[str, Any](*states.maps, numbers)
+    indices: MutableMapping[str, Any] = dict(_modes_by_index(system, modes))
+    inputs = ChainMap[str, Any](*states.maps, numbers, indices)
     for index, start in enumerate(system.starts):
         values = [evaluate_value(system, system.resolve(a), inputs) for a in start.arguments]
         if index < len(earlier) and earlier[index].fits(values):
@@ -262,13 +263,13 @@ def changed_start(
                 states[root] = _fitting(model.name, name, value, states[root])
             else:
                 modes[name] = value
+                indices |= _modes_by_index(system, modes)
     mode_indices = {}
-    for name, (state_names, _) in system.modes.items():
-        automaton = name.removesuffix(".mode")
-        if modes[automaton] not in state_names:
-            title = f'"{automaton}" has no state {modes[automaton]!r}'
-            raise _unknown(model, "E122", title, state_names)
-        mode_indices[name] = state_names.index(modes[automaton])
+    for name, mode in system.modes.items():
+        state = modes[mode.automaton]
+        if state not in mode.states:
+            raise _unknown(model, "E122", f'"{mode.automaton}" has no state {state!r}', mode.states)
+        mode_indices[name] = mode.states.index(state)
     sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": t})
     with_start = {path: slip for path, slip in sliding.items() if path in name_used}
     raise_if_any(model.name, contradicting_friction(model, system, mode_indices, with_start))
@@ -302,8 +303,8 @@ def _convert(
 
 
 def _modes_by_index(system: System, modes: Mapping[str, Any]) -> dict[str, float]:
-    named = ((name, names, modes[name.removesuffix(".mode")]) for name, (names, _) in system.modes.items())
-    return {name: float(names.index(state)) for name, names, state in named if state in names}
+    named = ((name, mode.states, modes[mode.automaton]) for name, mode in system.modes.items())
+    return {name: float(states.index(state)) for name, states, state in named if state in states}
 
 
 def _differ(first: Any, second: Any) -> bool:

@@ -88,7 +88,7 @@ class Compiled(Frozen):
         x, _ = self.initial()
         named = ((name, self.program.layout[name]) for name in self.program.layout.names("x"))
         independent = {state.name for state in self.system.states} - set(self.system.guesses)
-        values = {name: (slot, x[slot.start : slot.stop].reshape(slot.shape)[()]) for name, slot in named if name in independent}
+        values = {name: (slot, slot.value_in(x)[()]) for name, slot in named if name in independent}
         return Quantities(
             "state", {name: Quantity(value, self.program.layout.unit(name)) for name, (slot, value) in values.items()}
         )
@@ -203,7 +203,7 @@ class Compiled(Frozen):
     def _is_guess(self, name: str) -> bool:
         """Return True if a start value selects a solution of the nonlinear loops, and is neither a state nor a value of a
         storage."""
-        if not self.program.loops or name not in self.program.layout or self.program.layout[name].block != "out":
+        if not self.program.loops or name not in self.program.layout or not self.program.layout[name].is_output:
             return False
         return converted_start(self.model, self.system, self.system.resolve(name)) is None
 
@@ -257,8 +257,9 @@ class Compiled(Frozen):
     def _with_start_modes(self) -> System:
         if not self.system.starts:
             return self.system
-        modes = zip(self.system.modes.items(), self.initial()[1], strict=True)
-        return replace(self.system, modes={name: (states, states[int(m)]) for (name, (states, _)), m in modes})
+        m = self.initial()[1]
+        modes = {name: replace(mode, start=mode.state_in(m)) for name, mode in self.system.modes.items()}
+        return replace(self.system, modes=modes)
 
     @cached_property
     def switches(self) -> SwitchIndices | None:
@@ -370,7 +371,7 @@ class Compiled(Frozen):
 
     def in_other_modes(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
         """Return all values by name with one automaton at a time in another state, and with all in their first or last states."""
-        counts = np.array([len(states) for states, _ in self.system.modes.values()])
+        counts = np.array([len(mode.states) for mode in self.system.modes.values()])
         one = [np.where(np.arange(len(m)) == k, state, m) for k in range(len(m)) for state in range(counts[k]) if state != m[k]]
         return [self.evaluate(t, x, p, modes.astype(float)) for modes in (*one, 0 * counts, counts - 1)]
 
@@ -397,4 +398,4 @@ class Compiled(Frozen):
             return {}
         out = self.program.outputs(t, x, p, m)
         slots = {name: self.program.layout[name] for name in names}
-        return {name: out[slot.start : slot.stop].reshape(slot.shape)[()] for name, slot in slots.items()}
+        return {name: slot.value_in(out)[()] for name, slot in slots.items()}

@@ -259,17 +259,15 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
 
 def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> list[Unknown]:
     """Return the constraints that are active in these modes and whose flow an impulse brings to zero when they become active."""
-    names, holding = list(system.modes), []
+    holding = []
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
         if not isinstance(law, IdealConstraint) or law.released is not None or not law.impulsive:
             continue
         if unknown.algebraic:  # the unknowns determine its flow
             continue
-        if law.automaton is not None:
-            name = law.mode
-            if system.modes[name][0][int(modes[names.index(name)])] not in law.active:
-                continue
+        if law.automaton is not None and system.modes[law.mode].state_in(modes) not in law.active:
+            continue
         holding.append(unknown)
     return holding
 

@@ -18,6 +18,7 @@ from bondgraph.emit.llvm import QUICK, compile_in_lanes, compile_routines, routi
 from bondgraph.emit.machine import have_llvm
 from bondgraph.emit.numpy import numpy_kernel, preset_kernel
 from bondgraph.errors import refusal
+from bondgraph.model.ops import Frozen
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
@@ -269,7 +270,7 @@ Formula = Callable[..., Mapping[str, Any]]
 
 @answer_old_names
 @dataclass(frozen=True, eq=False)
-class CompiledFormula:
+class CompiledFormula(Frozen):
     """A formula as machine code, or as NumPy operations; `shapes` are the shapes of its results by name."""
 
     kernel: Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ from bondgraph.tracing.singular_messages import contradicting, paradox
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel, LaneKernels
+
+V = TypeVar("V")
 
 
 def program_of(
@@ -110,7 +112,7 @@ def program_of(
         break_names=() if breaks is None else breaks.elements,
         contacts=tuple(_contact(point, model, layout) for point in model.contacts),
         autonomous=autonomous,
-        mode_states={name.removesuffix(".mode"): states for name, (states, _) in system.modes.items()},
+        mode_states={mode.automaton: mode.states for mode in system.modes.values()},
         bonds=LazyRow(lambda: bond_variables(model.bonds, system.resolve)),
         model=model,
     )
@@ -150,12 +152,11 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
     chosen, kernel = colliding(system), kernels.get("collisions")
     if chosen is None or kernel is None:
         return None
-    indices, slots = system.places, list(system.modes)
-    frictions = []
+    indices, frictions = system.places, []
     for name in chosen.frictions:
         size = int(np.prod(system.values[f"{name}.released effort"].shape or ()))
         noted = [tuple(indices.get(f"{name}.{state}", ())) for state in ("heading", "pace")]
-        frictions.append(CollisionFriction(name, size, slots.index(f"{name}.mode"), *noted))
+        frictions.append(CollisionFriction(name, size, system.modes[f"{name}.mode"].slot, *noted))
     return Collisions(kernel, chosen.constraints, chosen.bounces, tuple(frictions))
 
 
@@ -237,13 +238,15 @@ def _slots(system: System) -> dict[str, Slot]:
             shape = value.shape or ()
             slots[name] = Slot(block, start, shape)
             start += math.prod(shape)
-    slots |= {alias: slots[name] for alias, name in system.aliases.items() if name in slots}
-    return slots
+    return _with_aliases(system, slots)
+
+
+def _with_aliases(system: System, by_name: dict[str, V]) -> dict[str, V]:
+    return by_name | {alias: by_name[name] for alias, name in system.aliases.items() if name in by_name}
 
 
 def _declared_units(system: System) -> dict[str, str]:
-    units = {name: value.unit for name, value in system.values.items() if value.unit}
-    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+    return _with_aliases(system, {name: value.unit for name, value in system.values.items() if value.unit})
 
 
 @paused_collection()
@@ -251,5 +254,4 @@ def _units(system: System) -> dict[str, str]:
     """Return the unit of every value, also by its other names."""
     from bondgraph.assembly.implied_units import units_of
 
-    units = units_of(system)
-    return units | {alias: units[name] for alias, name in system.aliases.items() if name in units}
+    return _with_aliases(system, units_of(system))

@@ -116,6 +116,6 @@ def _shares(system: System) -> Iterator[str]:
 
 
 def _modes(system: System) -> Iterator[str]:
-    for name, (states, start) in system.modes.items():
-        listed = ", ".join(f"{state} (start)" if state == start else state for state in states)
-        yield f"{name.removesuffix('.mode')}: {listed}"
+    for mode in system.modes.values():
+        listed = ", ".join(f"{state} (start)" if state == mode.start else state for state in mode.states)
+        yield f"{mode.automaton}: {listed}"

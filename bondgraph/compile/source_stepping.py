@@ -52,7 +52,7 @@ def follow_sources(
 def _continued(
     program: Program, t: float, states: Callable[[float], np.ndarray], parameters: Callable[[float], np.ndarray], m: np.ndarray
 ) -> CurveEnd:
-    unknowns = [state for loop in program.loops for state in loop.states]
+    unknowns = program.loop_states
 
     def solved(part: float, guess: np.ndarray) -> np.ndarray | None:
         x = states(part).copy()

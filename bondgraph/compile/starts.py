@@ -149,7 +149,7 @@ class SwitchIndices:
         def indices(name: str) -> np.ndarray:
             slot = layout[name]
             assert slot.block in ("out", "x"), "an effort or flow"
-            return np.arange(slot.start, slot.stop) + (outputs if slot.block == "x" else 0)
+            return np.arange(slot.start, slot.stop) + (outputs if slot.is_state else 0)
 
         switches = list(_switches(model, system))
         of = {references: np.concatenate([indices(name) for name in references]) for _, _, references, _ in switches}
@@ -205,23 +205,22 @@ def _has_position(law: object) -> TypeGuard[IdealConstraint]:
 def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, Slot]:
     paths = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
     slots = {path: layout[f"{path}.h"] for path in paths if f"{path}.h" in layout}
-    return {path: slot for path, slot in slots.items() if slot.block == "out"}
+    return {path: slot for path, slot in slots.items() if slot.is_output}
 
 
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
-    names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
         if not _has_position(law):
             continue
-        if law.automaton is None or system.modes[law.mode][0][int(m[names.index(law.mode)])] in law.active:
+        if law.automaton is None or system.modes[law.mode].state_in(m) in law.active:
             yield unknown.element
 
 
 def _value_at(program: Program, outputs: np.ndarray, x: np.ndarray, p: np.ndarray, name: str) -> np.ndarray:
     slot = program.layout[name]
     block = {"out": outputs, "x": x, "p": p}.get(slot.block, np.full(slot.stop, np.nan))
-    return np.asarray(block[slot.start : slot.stop].reshape(slot.shape))
+    return np.asarray(slot.value_in(block))
 
 
 @dataclass(frozen=True)
@@ -280,7 +279,7 @@ def contradicting_friction(
 ) -> list[Problem]:
     problems = []
     for path, slip in sliding.items():
-        states = system.modes[f"{path}.mode"][0]
+        states = system.modes[f"{path}.mode"].states
         if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
             details = (f'it sticks only at zero flow, and slips in the direction of its flow: here "{states[slip.mode]}"',)

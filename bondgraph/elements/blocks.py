@@ -20,6 +20,7 @@ from bondgraph.model.arguments import (
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Equation, SignalBlock, StateSpec
 from bondgraph.model.ops import Op, as_op
+from screws.errors import is_called_by_user
 
 
 def Block(
@@ -66,6 +67,10 @@ def Block(
             if not isinstance(value, str):
                 cure = f'{argument}={{"{key}": "result"}} with ("result", formula, arguments) among the equations'
                 raise refused(f'{argument}["{key}"]', value, "the name of a result of the equations", cure)
+    if not is_called_by_user():  # our own blocks name letters of parts that only some of them have
+        results = [name for outs, _, _ in equations for name in ((outs,) if isinstance(outs, str) else outs)]
+        local = {*inputs, *states, *values, *ticking, *results}
+        symbols, units = ({key: text for key, text in (table or {}).items() if key in local} for table in (symbols, units))
     law = SignalBlock(
         tuple(inputs),
         {key: _state(spec, (units or {}).get(key, "")) for key, spec in states.items()},

@@ -21,7 +21,7 @@ from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
 """States of friction: common to both kinds, along one direction, and in several directions."""
 
-_LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b", "heading": "u"}
+_LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b"}
 
 
 def Friction(
@@ -114,7 +114,7 @@ def Friction(
         automaton=name,
         active=(STICK,),
     )
-    letters = {**_LETTERS, **(symbols or {})}
+    letters = {**_LETTERS, **({} if dimension == 1 else {"heading": "u"}), **(symbols or {})}
     element = one_port("friction", name, law, values, paths, dimension=dimension, domain=domain, symbols=letters, frame=frame)
     return replace(element, automaton=Automaton(name, states, initial, tuple(edges)), heat=heat)
 

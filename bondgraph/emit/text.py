@@ -222,6 +222,14 @@ def function_text(
     return "\n".join([*texts, define(f"void @{name}", parameters, with_workspace("work", size * lanes, calls), attributes)])
 
 
+WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
+"""Call by which `with_workspace` allocates a large workspace on the heap."""
+
+
+def on_the_stack(text: str) -> str:
+    return WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
+
+
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]

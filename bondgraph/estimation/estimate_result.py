@@ -116,7 +116,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
             slot = layout[name]
         except KeyError as unknown:
             raise _unfit(compiled, f'"{name}" is not a quantity of the model', str(unknown.args[0])) from None
-        if slot.block == "p":
+        if slot.is_parameter:
             raise _unfit(
                 compiled, f'"{name}" is a parameter', "a parameter is not measured over time: name it among the unknown numbers"
             )
@@ -200,6 +200,9 @@ class Estimate:
         if label not in self.labels:
             raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self.labels]
 
     @cached_property
     def correlation(self) -> np.ndarray:

@@ -75,7 +75,7 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
             slot = Slot("", 0)
         states = {state.name for state in system.states} - system.guesses
         base = name.partition("[")[0] if name not in layout else name
-        if slot.block not in ("p", "x") or (slot.block == "x" and system.resolve(base) not in states):
+        if slot.block not in ("p", "x") or (slot.is_state and system.resolve(base) not in states):
             candidates = [*system.parameters, *states]
             raise ModelError(
                 system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
@@ -86,8 +86,8 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
         of_entries = [unit] * slot.size if units is None else units.flat
         for k, (label, unit) in enumerate(zip(labels_of(name, slot.shape), of_entries, strict=True)):
             index = slot.start + k
-            is_state = slot.block == "x"
-            rows.append((label, unit, (base, index - begin), -1 if is_state else index, index if is_state else -1))
+            places = (-1, index) if slot.is_state else (index, -1)
+            rows.append((label, unit, (base, index - begin), *places))
     columns = tuple(zip(*rows, strict=True)) if rows else ((),) * 5
     varied = FreeParameters(*columns)  # type: ignore[arg-type]
     indices = [*zip(varied.parameters, varied.states, strict=True)]
@@ -117,7 +117,7 @@ def with_values(
     for (name, index), state, number in zip(varied.entries, varied.states, numbers, strict=True):
         target, block = (starts, x) if state >= 0 else (changes, p)
         slot = compiled.program.layout[name]
-        value = np.array(target.get(name, block[slot.start : slot.stop].reshape(slot.shape)), dtype=float)
+        value = np.array(target.get(name, slot.value_in(block)), dtype=float)
         value.reshape(-1)[index] = number
         target[name] = value[()]
     return changes, starts

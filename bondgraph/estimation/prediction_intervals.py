@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.sensitivity_results import RunSensitivities
+from bondgraph.model.ops import Frozen
 from bondgraph.quantities import real
 from bondgraph.run.results.curves import curves, names_by_panel
 from screws.errors import plural
@@ -26,7 +27,7 @@ _ROUNDING = 1e-9
 
 @answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
-class Uncertainty:
+class Uncertainty(Frozen):
     """First-order uncertainty of a run, from its sensitivities and the covariance (k, k) of the varied numbers in their units."""
 
     sensitivities: RunSensitivities

@@ -25,6 +25,7 @@ from bondgraph.estimation.jumps.rate_jumps import RateJumps
 from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
 from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
+from bondgraph.model.ops import Frozen
 from bondgraph.output.cells import cell, line, table
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
@@ -189,7 +190,7 @@ class _SensitivityIntegration:
 
 @answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
-class RunSensitivities:
+class RunSensitivities(Frozen):
     """Derivatives of all quantities of a run with respect to the varied numbers, at fixed times.
 
     Parameters

@@ -197,14 +197,18 @@ class Variational:
         guard = self._scalars["guards"][index : index + 1]
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
-    def surfaces(self, index: int | None = None) -> PreparedKernel | None:
-        """Return the kernel (x, S, dt, f) -> values that cross zero where the rates or, with an index, the guard of a transition
-        may jump, then their derivatives along the directions (k,) and the motion; None if they do not jump."""
-        values = self._surfaces
-        if index is not None:
-            values = jump_surfaces(self._tape, self._scalars["guards"][index : index + 1], list(self._inputs["x"]))
-        name = f"surfaces_{'rates' if index is None else index}"
-        return self._kernel(name, values, self._instant_directions, self.k + 1, _INSTANT) if values else None
+    def surfaces_of_rates(self) -> PreparedKernel | None:
+        """Return the kernel (x, S, dt, f) -> values that cross zero where the rates may jump, then their derivatives along the
+        directions (k,) and the motion; None if the rates do not jump."""
+        return self._kernel_of_surfaces("rates", self._surfaces)
+
+    def surfaces_of_guard(self, index: int) -> PreparedKernel | None:
+        """Return the kernel of `surfaces_of_rates` for the guard of a transition."""
+        guard = self._scalars["guards"][index : index + 1]
+        return self._kernel_of_surfaces(str(index), jump_surfaces(self._tape, guard, list(self._inputs["x"])))
+
+    def _kernel_of_surfaces(self, what: str, values: Sequence[Any]) -> PreparedKernel | None:
+        return self._kernel(f"surfaces_{what}", values, self._instant_directions, self.k + 1, _INSTANT) if values else None
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
         """Return the kernel (x, S, dt, f) -> x after a transition, then its derivatives by columns. With `plain`, omit the
@@ -297,12 +301,7 @@ class Variational:
             why = f"{self.n} states and {self.k} varied numbers, each of which needs its own code"
             cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two runs for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
-        blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-        routines = {"prepare": Routine("prepare", tape, (("p", len(self._inputs["p"])),), hoisted.prepared)}
-        start = 0
-        for name, group in groups.items():
-            routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
-            start += len(group)
+        routines = hoisted.routines({name: len(group) for name, group in groups.items()})
         return kernels_of(routines, "llvm" if self.compiled.program.rates.is_machine_code else "numpy")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bondgraph.assembly.system import Statement, System
+from bondgraph.assembly.system import ModeSignal, Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import unknown_name
@@ -168,9 +168,9 @@ class _Tracer:
             unit = f" {self.system.values[name].unit}" if name in self.system.conversions else ""
             yield Reason(depth, name, f"{name} = {_numbers(self.system.parameters[name])}{unit}")
         elif name in self.system.modes:
-            states, start = self.system.modes[name]
-            yield Reason(depth, name, f"{name} is one of {', '.join(states)}; it starts in {start}")
-            yield from self._transitions(name.removesuffix(".mode"), depth + 1)
+            mode = self.system.modes[name]
+            yield Reason(depth, name, f"{name} is one of {', '.join(mode.states)}; it starts in {mode.start}")
+            yield from self._transitions(mode, depth + 1)
         elif name in self.unknown:
             yield from self._unknown(name, depth)
         elif name in self.writer.producer:
@@ -208,14 +208,13 @@ class _Tracer:
         if self._is_followed(depth):
             yield from self.value(state.rate, depth + 1)
 
-    def _transitions(self, automaton: str, depth: int) -> Iterator[Reason]:
+    def _transitions(self, mode: ModeSignal, depth: int) -> Iterator[Reason]:
         for event in self.system.events:
-            if event.automaton == automaton and not event.added_by_tracing:
-                states = self.system.modes[f"{automaton}.mode"][0]
+            if event.slot == mode.slot and not event.added_by_tracing:
                 statement = self.writer.producer.get(event.guard)
                 guard = _plain(self.system, statement) if statement is not None and ":" in event.guard else event.guard
-                goal = "the run ends" if event.error else states[event.target]
-                yield Reason(depth, event.guard, f"{states[event.source]} -> {goal} when {guard} rises through 0")
+                goal = "the run ends" if event.error else mode.states[event.target]
+                yield Reason(depth, event.guard, f"{mode.states[event.source]} -> {goal} when {guard} rises through 0")
 
     def _unknown(self, name: str, depth: int) -> Iterator[Reason]:
         unknown = self.unknown[name]
@@ -270,9 +269,9 @@ _WORDS = (
 def _plain(system: System, statement: Statement) -> str:
     operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
     if isinstance(operation, (Gate, Choice)):
-        states = system.modes[statement.args[0]][0]
-        when = " or ".join(states[k] for k in operation.active)
-        return f"{args[1]} while {statement.args[0].removesuffix('.mode')} is {when}, else {[*args, '0'][2]}"
+        mode = system.modes[statement.args[0]]
+        when = " or ".join(mode.states[k] for k in operation.active)
+        return f"{args[1]} while {mode.automaton} is {when}, else {[*args, '0'][2]}"
     if operation is TIME_DERIVATIVE:
         return f"d/dt {args[0]}"
     if isinstance(operation, Constant):

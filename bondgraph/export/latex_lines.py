@@ -20,7 +20,7 @@ from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    producer = {out: s for s in system.statements for out in s.outs}
+    producer = system.producers
     lines_of: dict[str, list[str]] = {}
     for unknown in system.unknowns:
         if not unknown.held:
@@ -67,11 +67,10 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
     if unknown.residual == unknown.held:
         return [*before, rf"{held} \\", *after]
     choice = producer[unknown.residual]
-    mode = choice.args[0]
-    names = system.modes[mode][0]
+    mode = system.modes[choice.args[0]]
     assert isinstance(choice.op, Choice)
-    active = [names[k] for k in choice.op.active]
-    when = text(f"while {mode.removesuffix('.mode')} is {' or '.join(active)}")
+    active = [mode.states[k] for k in choice.op.active]
+    when = text(f"while {mode.automaton} is {' or '.join(active)}")
     return [*before, rf"{held} \quad {when} \\", *after, rf"{off} \quad {text('else')} \\"]
 
 
@@ -95,7 +94,7 @@ def statement_lines(system: System, statement: Statement) -> list[str]:
 def right_side(system: System, statement: Statement) -> str:
     arguments = [value_latex(system, arg) for arg in statement.args]
     if isinstance(statement.op, Gate) and len(statement.op.active) > 1:
-        states = system.modes[statement.args[0]][0]
+        states = system.modes[statement.args[0]].states
         when = text(" or ".join(states[k] for k in statement.op.active))
         return rf"\begin{{cases}} {arguments[1]} & {arguments[0]} \text{{: }} {when} \\ 0 & \text{{else}} \end{{cases}}"
     if statement.op.latex:
@@ -184,12 +183,13 @@ def _aligned(system: System, powers: bool) -> str:
 
 def _switches(system: System) -> list[str]:
     lines: list[str] = []
-    producer = {out: s for s in system.statements for out in s.outs}
+    producer = system.producers
     for event in system.events:
         if event.added_by_tracing:
             continue
-        states, start = system.modes[f"{event.automaton}.mode"]
-        title = rf"\intertext{{\textbf{{{escape_latex(event.automaton)}}}, which starts in {escape_latex(start)}}}"
+        mode = system.modes[f"{event.automaton}.mode"]
+        states = mode.states
+        title = rf"\intertext{{\textbf{{{escape_latex(event.automaton)}}}, which starts in {escape_latex(mode.start)}}}"
         if title not in lines:
             lines.append(title)
         goal = text("the run ends") if event.error else text(states[event.target])

@@ -10,7 +10,7 @@ def solver_values(system: System) -> set[str]:
     """Return the names of values that only the equations of unknowns use, and of residuals of algebraic loops."""
     names = {name for u in system.implicit for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
     names |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
-    producer = {out: s for s in system.statements for out in s.outs}
+    producer = system.producers
     read_by: dict[str, set[str]] = {}
     for statement in system.statements:
         for arg in statement.args:

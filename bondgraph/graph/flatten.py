@@ -13,7 +13,8 @@ from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.dissipation import HEAT_PORT, heat_path
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import expected_unit
-from bondgraph.model.laws import ByMode, Junction, Switched
+from bondgraph.model.laws import Junction, Switched
+from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from screws.names import similar_names
 
@@ -102,31 +103,25 @@ def _flat_element(path: str, element: Element, resolver: _Resolver) -> Element:
     if path == element.name and _is_flat(element):
         return element
     signals = tuple(resolver.resolve(_prefix(path), s, path, element.place) for s in element.signals)
+
+    def automaton(name: str) -> str:
+        return resolver.automaton(name, _prefix(path), path, element.place)
+
     values = {
-        name: replace(p, value=replace(p.value, automaton=_automaton_of(path, p.value.automaton, element, resolver)))
-        for name, p in element.parameters.items()
-        if isinstance(p.value, ByMode)
+        name: replace(element.parameters[name], value=replace(modal, automaton=automaton(modal.automaton)))
+        for name, modal in modal_parameters(element).items()
     }
     law = element.law
     if isinstance(law, Switched) and law.automaton is not None:
-        automaton = _automaton_of(path, law.automaton, element, resolver)
-        law = law if automaton == law.automaton else replace(law, automaton=automaton)
+        flat = automaton(law.automaton)
+        law = law if flat == law.automaton else replace(law, automaton=flat)
     if path == element.name and signals == element.signals and law is element.law and not values:
         return element
     return replace(element, name=path, law=law, signals=signals, parameters={**element.parameters, **values})
 
 
 def _is_flat(element: Element) -> bool:
-    if element.signals or isinstance(element.law, Switched):
-        return False
-    for parameter in element.parameters.values():
-        if isinstance(parameter.value, ByMode):
-            return False
-    return True
-
-
-def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolver) -> str:
-    return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
+    return not (element.signals or isinstance(element.law, Switched) or modal_parameters(element))
 
 
 def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> Iterator[Scope]:
@@ -203,6 +198,9 @@ class _Resolver:
         self.problems.append(problem)
         return reference
 
+    def automaton(self, name: str, prefix: str, user: str, place: Place | None) -> str:
+        return self.resolve(prefix, f"{name}.mode", user, place).removesuffix(".mode")
+
     def _source_of(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
         inside, around = self.scopes[prefix].graph, _around(prefix)
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
@@ -251,9 +249,10 @@ def _flat_start(prefix: str, start: Start, resolver: _Resolver, automata: dict[s
 
 def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> ContactPoint:
     path = (prefix + contact.path).removesuffix(".")
+    user = f"{path} (contact)"
 
     def full(reference: str) -> str:
-        return resolver.resolve(prefix, reference, f"{path} (contact)", None)
+        return resolver.resolve(prefix, reference, user, None)
 
     def entry(local: SignalEntry) -> SignalEntry:
         return SignalEntry(full(local.signal), local.index)
@@ -266,7 +265,7 @@ def _flat_contact(prefix: str, contact: ContactPoint, resolver: _Resolver) -> Co
         normal=None if contact.normal is None else entry(contact.normal),
         slip=tuple(map(entry, contact.slip)),
         friction=None if contact.friction is None else full(contact.friction),
-        off=tuple((full(f"{automaton}.mode").removesuffix(".mode"), state) for automaton, state in contact.off),
+        off=tuple((resolver.automaton(automaton, prefix, user, None), state) for automaton, state in contact.off),
         ignored=tuple(map(full, contact.ignored)),
         frames=tuple(map(full, contact.frames)),
         stepped=tuple(map(full, contact.stepped)),

@@ -15,6 +15,7 @@ from typing import Any
 
 from bondgraph.tape import opcodes
 from screws.errors import plural
+from screws.numeric_arguments import excerpt
 
 SLOPES = "slopes"
 """Name of the differentiation step."""
@@ -199,5 +200,4 @@ def _checked_list(content: Any) -> list[Any]:
 
 
 def _excerpt(content: Any) -> str:
-    text = repr(content)
-    return text if len(text) < 60 else text[:56] + " ..."
+    return excerpt(repr(content))

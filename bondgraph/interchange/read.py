@@ -33,7 +33,9 @@ from bondgraph.model.domains import DOMAINS, Domain
 from bondgraph.model.model import End, Model
 from bondgraph.model.ops import Constant, Op
 from bondgraph.output.files import printable_path, system_reason
+from bondgraph.output.tex import FILE_COMMANDS
 from screws.errors import GeometryError, plural
+from screws.numeric_arguments import excerpt
 from screws.shapes import Solid
 
 
@@ -45,8 +47,7 @@ class Decoder:
     operations: tuple[Any, ...] = ()
 
     def error(self, path: str, content: Any, expected: str) -> ModelError:
-        text = repr(content)
-        return file_error("E353", self.file, path, f"{text if len(text) < 60 else text[:56] + ' ...'} is not {expected}")
+        return file_error("E353", self.file, path, f"{excerpt(repr(content))} is not {expected}")
 
     def record(self, content: Any, path: str, kinds: tuple[type, ...], expected: type | None = None) -> Any:
         """Return a record of one of these kinds; a record without a kind is of the kind `expected`."""
@@ -340,6 +341,8 @@ def _operation(decoder: Decoder, content: dict[str, Any], function: Any, path: s
     unknown = set(texts) - {"name", "latex", "source", "note"}
     if unknown or not all(isinstance(part, str) for part in texts.values()) or "name" not in texts:
         raise decoder.error(path, min(unknown, default=""), "a string of an operation: name, latex, source or note")
+    if command := FILE_COMMANDS.search(" ".join(texts.values())):
+        raise file_error("E354", decoder.file, path, f"its LaTeX has the command {command[0]}, which may read or write files")
     if not isinstance(active, list) or not all(type(mode) is int and mode >= 0 for mode in active):
         raise decoder.error(path, active, "a list of modes")
     if "active" not in content:

@@ -36,6 +36,11 @@ MODEL_RECORDS: tuple[type, ...] = (
 )
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
 """Class of each operation by its name in files: a formula with its name and LaTeX."""
+ELEMENT_KINDS = (
+    *("C", "I", "IC", "R", "RS", "Se", "Sf", "TF", "MTF", "GY", "MGY", "0", "1", "X0", "X1", "Ce", "Re"),
+    *("Sw", "Diode", "constraint", "friction", "block"),
+)
+"""Kinds of elements in files."""
 BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}
 """Operations of blocks that the compiler knows, by their names in files; the identity gives a value a second name."""
 
@@ -106,6 +111,8 @@ def _special(record: type, name: str) -> Field | None:
         return Field("mapping", (Field("numbers"),))
     if (record, name) == (laws.Parameter, "value"):
         return Field("either", (Field("record", (laws.ByMode,)), Field("numbers")))
+    if (record, name) == (Element, "kind"):
+        return Field("literal", ELEMENT_KINDS)
     if (record, name) in NUMERIC_FIELDS:
         return Field("either", (Field("none"), Field("numbers"))) if name == "nominal" else Field("numbers")
     return Field("own automaton") if (record, name) == (Element, "automaton") else None

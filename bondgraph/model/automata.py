@@ -8,13 +8,13 @@ from typing import Any
 
 from bondgraph.errors import Place
 from bondgraph.model.arguments import names_of, need_name, refused
-from bondgraph.model.ops import Op, need_function
+from bondgraph.model.ops import Frozen, Op, need_function
 from bondgraph.output.short_repr import short_repr
 
 
 @short_repr
 @dataclass(frozen=True)
-class Transition:
+class Transition(Frozen):
     """Transition of an automaton: it fires at an upward zero crossing of guard(signals) while the automaton is in `source`."""
 
     source: str
@@ -56,7 +56,7 @@ def _arguments(paths: Sequence[str]) -> list[str]:
 
 @short_repr
 @dataclass(frozen=True)
-class Automaton:
+class Automaton(Frozen):
     """Automaton (finite state machine); its mode is the signal `<name>.mode`, the index of its state."""
 
     name: str

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
-from bondgraph.errors import Place, caller_place, refusal
+from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import Domain
-from bondgraph.model.laws import Junction, Law, Parameter, Resistor, Source, Storage, Switched
+from bondgraph.model.laws import Junction, Law, Parameter, Switched
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import joined_fields, short_repr, value_text
 
@@ -139,16 +139,7 @@ def one_port(
     ports = _open_port(port) if is_open else (Port(port, dimension, domain, frame),)
     values, read = parameters_of(parameters), names_of(signals, "signals", name)
     need_mapping("symbols", symbols, '"effort": "F"')
-    if symbols and isinstance(law, (Storage, Resistor, Source)):
-        _refuse_unknown_symbols(kind, name, symbols, [*values, *getattr(law, "states", dict)(), "effort", "flow", "entropy"])
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), domain, frame, caller_place())
-
-
-def _refuse_unknown_symbols(kind: str, name: str, symbols: Mapping[str, str], names: Sequence[str]) -> None:
-    for word in symbols:
-        if word not in names:
-            cure = f"symbols= with a letter for {', '.join(names[:-1])} or {names[-1]}"
-            raise refusal("E110", f'{kind} "{name}" has no "{word}" with a letter of its own', cure, about=name)
 
 
 @functools.cache

@@ -68,6 +68,10 @@ def converted_parameters(model: Model, path: str) -> Mapping[str, Parameter]:
     return {name: _converted(model, path, name, parameter) for name, parameter in parameters.items()}
 
 
+def converted_numbers(model: Model, path: str) -> list[Any]:
+    return [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+
+
 def _converted(model: Model, path: str, name: str, parameter: Parameter) -> Parameter:
     values = parameter.value.values if isinstance(parameter.value, ByMode) else {"": parameter.value}
     read = {}

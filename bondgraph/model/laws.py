@@ -18,6 +18,7 @@ from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
 from screws.names import answer_old_names, explain_access
+from screws.numeric_arguments import read_only
 
 
 @answer_old_names
@@ -34,6 +35,10 @@ class Parameter:
     """Name of another parameter of the element, which is the lower limit."""
     expected: str = ""
     """Unit in which the formula reads the value; "" if the law and its domain, or `unit`, imply it."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, np.ndarray) and self.value.flags.writeable:  # the caller may change it
+            object.__setattr__(self, "value", read_only(self.value.copy()))
 
     def _cure_of_assignment(self, name: str) -> str:
         return "simulate(..., parameters={name: value}), or a new Parameter"
@@ -123,6 +128,11 @@ class Storing(Law):
 
     def demand(self, port: int) -> CausalityRequest:
         return CausalityRequest(self.gives == "flow", CausalityPreference.INTEGRAL)
+
+
+def is_inertia(law: Law) -> bool:
+    """Return True for the law of an I or IC, which gives its flow in integral causality."""
+    return isinstance(law, Storing) and law.gives == "flow"
 
 
 @short_repr

@@ -21,7 +21,7 @@ from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import substitute
 from screws.linear import solve_spd
-from screws.scalars import array
+from screws.scalars import array, is_symbolic
 
 
 def gradient(energy: Op) -> Op:
@@ -60,7 +60,7 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
 def tape_and_symbols(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
     scalars = _flat(x, others)
     tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
-    return tape, tape is None and any(_is_symbolic(s) for s in scalars)
+    return tape, tape is None and any(is_symbolic(s) for s in scalars)
 
 
 def _flat(x: Any, others: Sequence[Any]) -> list[Any]:
@@ -100,11 +100,6 @@ def _symbolic(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
     swap = dict(zip(symbols, np.asarray(x, dtype=object).flat, strict=True))
     rows = [[sympy.diff(value, symbol).subs(swap) for symbol in symbols] for value in values]
     return np.array(rows, dtype=object)
-
-
-def _is_symbolic(value: Any) -> bool:
-    sympy = sys.modules.get("sympy")
-    return sympy is not None and isinstance(value, sympy.Basic)
 
 
 Formula = Callable[..., Any]

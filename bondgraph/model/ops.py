@@ -28,7 +28,8 @@ class Unpicklable:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         why = "it contains functions, which cannot be pickled"
         cures = ("a module-level function that builds the graph in each process", "pickle the Result of a run instead")
-        raise refusal("E157", f"{type(self).__name__} cannot be pickled", *cures, about=str(getattr(self, "name", "")), why=why)
+        title = type(self).__name__
+        raise refusal("E157", f"{title} cannot be pickled", *cures, about=str(getattr(self, "name", title)), why=why)
 
 
 class Frozen(Unpicklable):

@@ -44,7 +44,7 @@ SHEET: dict[str, Any] = {
     "figure.titlesize": TITLE,
     "figure.titleweight": "bold",
     "axes.facecolor": PAPER,
-    "axes.prop_cycle": f"cycler('color', {list(CYCLE)})",
+    "axes.prop_cycle": f"cycler('linestyle', {list(DASHES)}) * cycler('color', {list(CYCLE)})",
     "axes.titlesize": 10.0,
     "axes.titlelocation": "left",
     "axes.labelcolor": INK,
@@ -130,7 +130,8 @@ def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", sam
 
 def legend_beside(axes: Any, handles: Any = None, labels: Any = None, title: str | None = None) -> None:
     arguments = () if handles is None else (handles, labels)
-    axes.legend(*arguments, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=1.2, title=title)
+    length = 1.2 if len(axes.lines) <= len(CYCLE) else 2.2  # so that dashes are visible
+    axes.legend(*arguments, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=length, title=title)
 
 
 def axis_label(name: str, unit: str, separator: str = "\n") -> str:

@@ -26,6 +26,10 @@ _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "p
 """Capital Greek letters that LaTeX knows; the other capitals look like Latin letters."""
 
 
+FILE_COMMANDS = re.compile(
+    r"\\(input|include|openin|openout|read|write|immediate|special|directlua|catcode|csname|def|let|newcommand)\b"
+)
+"""Commands of LaTeX that read or write files, or define others; formulas may come from a file of someone else."""
 EXACT = 17
 """Number of significant digits that suffice to read a number back bit for bit."""
 

@@ -15,6 +15,7 @@ from bondgraph.compile.consistency import misfit_problems
 from bondgraph.compile.starts import contradicting_switches, violated_constraints
 from bondgraph.errors import ModelError, raise_if_any, refusal
 from bondgraph.model.laws import Storing
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.quantities import real
 from bondgraph.run.batch.prepared import PreparedProgram, prepare
@@ -136,7 +137,7 @@ _EACH = '"spring.stiffness": [20.0, 50.0]'
 @answer_old_names
 @short_repr
 @dataclass(frozen=True)
-class PreparedRun:
+class PreparedRun(Frozen):
     """Runs of a model with the same start time, end and settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
     Binding is done once; then a run costs only its steps. A call with parameters and start values returns the result of

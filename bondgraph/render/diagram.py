@@ -16,9 +16,10 @@ from bondgraph.errors import ByName, ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
+from bondgraph.output.short_repr import short_repr
 from bondgraph.render import glyphs
 from bondgraph.render.labels import BOND_LABEL_SIZE as LABEL
-from bondgraph.render.labels import Label, Rectangle, Texts, captions, letters_of, title_rectangle
+from bondgraph.render.labels import Label, Rectangle, Texts, captions, letters_of, title_rectangle, with_label_widths
 from bondgraph.render.labels import labels as bond_labels
 from bondgraph.render.layout.layout import automatic_centres, centres_from_positions
 from bondgraph.render.layout.line import Route, straight
@@ -107,6 +108,7 @@ MARGIN = 24.0
 
 
 @explain_methods
+@short_repr
 @dataclass(frozen=True)
 class Diagram:
     svg: str
@@ -199,11 +201,13 @@ def diagram(
     palette = palette_of(colours, model.name)
     drawn = canonical(sketch(model, folded, unfolded, values))
     texts = _texts(model, drawn, labels)
+    drawn = with_label_widths(drawn, texts)
     where = centres_from_positions(drawn, positions) if positions else automatic_centres(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    letters = bond_labels(drawn, where, lines, texts)
-    names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
+    titles = [title_rectangle(box.title, edges, lines) for box, edges in zip(drawn.boxes, frames, strict=True)]
+    letters = bond_labels(drawn, where, lines, texts, titles)
+    names = captions(drawn, where, lines, frames, titles, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
     shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
     body = [

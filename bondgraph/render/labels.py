@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,6 +37,8 @@ _DIGITS = str.maketrans("0123456789", "".join(chr(0x2080 + digit) for digit in r
 
 
 Texts = tuple[str, str]
+Rectangle = tuple[float, float, float, float]
+"""Left, top, right, bottom in px."""
 
 
 def letters_of(bond: Bond, number: int) -> Texts:
@@ -60,9 +62,20 @@ class Label:
         return self.x - half, self.y - BOND_LABEL_SIZE / 2, self.x + half, self.y + BOND_LABEL_SIZE / 2
 
 
-def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
+def with_label_widths(sketch: Sketch, texts: Mapping[str, Texts]) -> Sketch:
+    edges = []
+    for edge in sketch.edges:
+        words = texts.get(edge.bond.name, ("", "")) if edge.bond is not None else ("", "")
+        width = max(text_width(each, BOND_LABEL_SIZE) for each in words)
+        edges.append(replace(edge, label_width=width if width > MAX_SHORT_WIDTH else 0.0))
+    return replace(sketch, edges=tuple(edges))
+
+
+def labels(
+    drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts], titles: Sequence[Rectangle] = ()
+) -> dict[int, tuple[Label, ...]]:
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
-    occupied = np.concatenate([where - half, where + half], axis=1)
+    occupied = np.concatenate([np.concatenate([where - half, where + half], axis=1), np.array(titles).reshape(-1, 4)])
     labels_of: dict[int, tuple[Label, ...]] = {}
     for k, (edge, line) in enumerate(zip(drawn.edges, lines, strict=True)):
         if edge.bond is None:
@@ -129,7 +142,9 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
         for kind, words, hand in zip(("effort", "flow"), texts, (-1.0, 1.0), strict=True)
         if words
     ]
-    return variables + [Label("dimension", words, *_next_to(middle + 1.6 * back, -side, words)) for words in dimension]
+    width = text_width(texts[0], BOND_LABEL_SIZE)
+    past = max(12.8, abs(float(along[0])) * (width / 2 + LABEL_DISTANCE) - 4.0)
+    return variables + [Label("dimension", words, *_next_to(middle + past * along, -side, words)) for words in dimension]
 
 
 def _past_the_barb(kind: str, words: str) -> float:
@@ -144,8 +159,6 @@ def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, fl
 HEIGHT = LABEL_SIZE + 2.0
 ROUNDS = 3
 """Number of placement rounds: the first round considers only earlier names, later rounds consider all names."""
-Rectangle = tuple[float, float, float, float]
-"""Left, top, right, bottom in px."""
 
 
 def captions(
@@ -153,6 +166,7 @@ def captions(
     where: np.ndarray,
     lines: Sequence[Route],
     frames: Sequence[Rectangle] = (),
+    titles: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
     """Return the centre (x, y) of each junction's name, by the index of its node."""
@@ -160,8 +174,7 @@ def captions(
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])
     blocked = [_body(node, where[i]) for i, node in enumerate(sketch.nodes)]
-    blocked += [title_rectangle(box.title, frame, lines) for box, frame in zip(sketch.boxes, frames, strict=True)]
-    blocked += occupied
+    blocked += [*titles, *occupied]
     home = {box.path: frame for box, frame in zip(sketch.boxes, frames, strict=True)}
     captioned = [i for i, node in enumerate(sketch.nodes) if node.below]
     centres: dict[int, tuple[float, float]] = {}

@@ -149,6 +149,8 @@ class Edge:
     """Number of the bond, counted from 1 in model order."""
     ports: tuple[str, str] = ("", "")
     """Names of the ports of folded graphs at the tail and the head."""
+    label_width: float = 0.0
+    """Width in px of the wider label of the bond, 0 for a short label, which every bond has space for."""
 
     def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
         return replace(self, tail=new[self.tail], head=new[self.head])

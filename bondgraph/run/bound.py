@@ -113,7 +113,7 @@ class Bound:
     def supplied(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         """Return the energy that sources supply in the impulse of transition `index`, J, one per power; m as for `reset`."""
         kernel = kernel_at(self.program.supplies, index)
-        return np.zeros(self.quadratures) if kernel is None else self._values(kernel, t, x, m)
+        return np.zeros(self.program.quadratures) if kernel is None else self._values(kernel, t, x, m)
 
     def tick(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
         kernel = self.tick_kernels[index]
@@ -164,12 +164,8 @@ class Bound:
 
     @cached_property
     def true_states(self) -> np.ndarray:
-        guesses = {state for loop in self.program.loops for state in loop.states}
+        guesses = set(self.program.loop_states)
         return np.array([k for k in range(self.program.states) if k not in guesses], dtype=int)
-
-    @property
-    def quadratures(self) -> int:
-        return 0 if self.program.powers is None else int(self.program.powers.n_out)
 
 
 def kernel_at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
@@ -187,7 +183,7 @@ def _in_place(kernel: Kernel) -> Callable[..., None]:
 def loop_arrays(program: Program) -> dict[str, list[float]]:
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
-        "loop_places": [state for loop in program.loops for state in loop.states],
+        "loop_places": program.loop_states,
         "loop_inverse_sizes": [1.0 / size for loop in program.loops for size in loop.sizes],
         "loop_weights": [weight for loop in program.loops for weight in loop.weights],
         "loop_ones": [1.0 for loop in program.loops for _ in loop.states],

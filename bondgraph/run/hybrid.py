@@ -104,7 +104,7 @@ class Hybrid:
     ):
         self.bound, self.settings, self.ticks, self.bar = bound, settings, ticks, bar
         self.weights = ErrorWeights(bound, settings.rtol, settings.atol, settings.max_step)
-        self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.quadratures)
+        self.t, self.m, self.q = 0.0, settings.m.copy(), np.zeros(bound.program.quadratures)
         x = settings.x if ticks.delays is None else ticks.delays.initial_states(settings.x, self.m)
         self.x, _ = bound.consistent(self.t, x, self.m)
         self.samples = samples or SampleRows(len(settings.times), len(self.x), len(self.q), len(self.m))

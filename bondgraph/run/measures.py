@@ -240,7 +240,7 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
         slot = program.layout[measure.of]
     except KeyError as error:
         return (error.args[0],)
-    if slot.block == "p":
+    if slot.is_parameter:
         return (f'"{measure.of}" is a parameter: it keeps its given value',)
     if kind.scalar and slot.shape:
         index = ", ".join("0" for _ in slot.shape)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.errors import Problem, RunError, caller_place
+from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.program import Program
@@ -20,7 +21,7 @@ from screws.numeric_arguments import floats, shown
 @explain_methods
 @short_repr
 @dataclass(frozen=True, eq=False)
-class OdeFunctions:
+class OdeFunctions(Frozen):
     """x' = rates(t, x) of a model in fixed modes, for `scipy.integrate.solve_ivp`, scikit-sundae or diffrax.
 
     Constraints and dependent storages are solved inside the rates, so there is no mass matrix. Only one thread at a time may call

@@ -251,14 +251,15 @@ def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
     return _VALUE_ROUNDING * (absolute(u) + absolute(y)) + _TIME_ROUNDING * absolute(t) * (rising - falling)
 
 
-def _value_at_meeting(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
-    """Return the value of y as y reaches u: u itself, unless u jumped past y."""
-    return where(less(absolute(u - y), _slack(u, y, falling, rising, t)), u, y)
+def _value_at_meeting(past: Any, u: Any, y: Any, slack: Any) -> Any:
+    """Return the value of y as y reaches u: u itself, unless u jumped `past` y."""
+    return where(less(slack, past), y, u)
 
 
 AHEAD = Op("ahead", lambda u, y, *rest: _beyond(u - y, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#1 - (#2)\right)")
 BEHIND = Op("behind", lambda u, y, *rest: _beyond(y - u, _slack(u, y, *rest)), r"\operatorname{sgn}\left(#2 - (#1)\right)")
-MET = Op("met", _value_at_meeting, "#1")
+MET_WHILE_RISING = Op("met while rising", lambda u, y, *rest: _value_at_meeting(y - u, u, y, _slack(u, y, *rest)), "#1")
+MET_WHILE_FALLING = Op("met while falling", lambda u, y, *rest: _value_at_meeting(u - y, u, y, _slack(u, y, *rest)), "#1")
 EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
 """Operation (u, u before, slope, count, period, time between differences, time constant) -> slope, u at the last difference,

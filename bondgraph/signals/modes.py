@@ -121,13 +121,13 @@ def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: A
     )
     y, slope, low, high = (f"{name}.{local}" for local in ("y", "slope", "falling", "rising"))
     both, exceeds, met = (input, y, low, high, "time"), formulas.EXCEEDS, f"{name} meets its input"
-    at_input = [(y, formulas.MET, both)]
+    from_below, from_above = [(y, formulas.MET_WHILE_RISING, both)], [(y, formulas.MET_WHILE_FALLING, both)]
     edges = (
         Transition("tracking", "rising", exceeds, (slope, high), kind=f"{name} falls behind while rising"),
         Transition("tracking", "falling", exceeds, (low, slope), kind=f"{name} falls behind while falling"),
         Transition("tracking", "rising", formulas.AHEAD, both, kind=f"{name} begins rising"),
         Transition("tracking", "falling", formulas.BEHIND, both, kind=f"{name} begins falling"),
-        Transition("rising", "tracking", exceeds, (y, input), at_input, kind=met),
-        Transition("falling", "tracking", exceeds, (input, y), at_input, kind=met),
+        Transition("rising", "tracking", exceeds, (y, input), from_below, kind=met),
+        Transition("falling", "tracking", exceeds, (input, y), from_above, kind=met),
     )
     return replace(block, automaton=Automaton(name, ("tracking", "rising", "falling"), "tracking", edges))

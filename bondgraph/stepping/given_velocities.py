@@ -45,7 +45,7 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool, ign
 
     def storage_law(draft: Assembly, path: str, element: Element) -> None:
         law = element.law_as(laws.Storage)
-        if law.gives == "flow":
+        if laws.is_inertia(law):
             _inertia(draft, path, element, moving)
             return
         storage(draft, path, element)
@@ -73,18 +73,14 @@ def euler_junctions(model: Model, path: str) -> list[str]:
     if not (isinstance(law, laws.Junction) and law.type == 1 and law.automaton is None):
         return []
     near = [end.element for other in model.bonds_at(junction) for end in other.ends if end.element != junction]
-    inertias = [name for name in near if is_inertia(model.elements[name].law)]
+    inertias = [name for name in near if laws.is_inertia(model.elements[name].law)]
     return [name for name in near if isinstance(model.elements[name].law, laws.SkewGyrator)] if inertias == [path] else []
 
 
-def is_inertia(law: laws.Law) -> bool:
-    return isinstance(law, laws.Storing) and law.gives == "flow"
-
-
 def velocities_of(system: System, model: Model) -> list[str]:
+    inertias = {path for path, element in model.elements.items() if laws.is_inertia(element.law)}
     parts = [(state.name, *state.name.rpartition(".")) for state in system.states]
-    elements = model.elements
-    return [name for name, path, _, local in parts if local == VELOCITY and path in elements and is_inertia(elements[path].law)]
+    return [name for name, path, _, local in parts if local == VELOCITY and path in inertias]
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:

@@ -30,6 +30,8 @@ from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model import laws
 from bondgraph.model.model import Model
+from bondgraph.model.ops import Frozen
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import number
@@ -332,8 +334,9 @@ def _by_contact(model: Model, restitution: float | Mapping[str, float]) -> dict[
     return {path: float(value) for path, value in values.items()}
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
-class Stepper:
+class Stepper(Frozen):
     """Graph compiled for time stepping (`stepper`)."""
 
     steps: Steps

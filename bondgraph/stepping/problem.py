@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.draft import effort
-from bondgraph.assembly.system import LoweredTransition, Power, State, Statement, System, Value
+from bondgraph.assembly.system import LoweredTransition, ModeSignal, Power, State, Statement, System, Value
 from bondgraph.causality.assign import Causality, assign_causality
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, outputs_of
@@ -57,7 +57,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
             f"a step must compute its {law.gives} from its {law.state}",
             f"output=, the {law.gives} as a formula of the {law.state}",
         )
-    elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
+    elif isinstance(law, laws.Storage) and laws.is_inertia(law) and (law.inverse is None or law.rate is not None):
         why, cure = "a step must compute its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
     elif isinstance(law, ResistorField):
         why, cure = "a step supports only dampers with one port", "an R at each port"
@@ -193,8 +193,8 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     program = replace(program, contacts=contacts, islands=())  # contacts transmit power without bonds
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
-    slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
-    forced = {slots[name][0]: float(slots[name][1].index(state)) for name, state in off.items()}
+    modes = {mode.automaton: mode for mode in system.modes.values()}
+    forced = {modes[name].slot: float(modes[name].states.index(state)) for name, state in off.items()}
     works = numpy_kernel(_works(traced, model, options))
     matrices = kernels.get("step_matrices") or numpy_kernel(routine)  # no outputs without unknowns and contacts
     return Steps(compiled, options, layout, matrices, works, traced, routine, forced)
@@ -245,7 +245,7 @@ def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: boo
             statements.append(Statement((name,), _wrench_of(contact), force_names(contact), contact.path))
             values[name] = Value((6,), "N m, N")
         slot = len(modes)
-        modes[f"{contact.path}.mode"] = MODES, OPEN
+        modes[f"{contact.path}.mode"] = ModeSignal(contact.path, slot, MODES, OPEN)
         values[f"{contact.path}.mode"] = Value(())
         for source in range(3):
             for target in range(3):
@@ -280,7 +280,7 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in options.ignored:
             into = into + at(f"{path}.power")[0]
-        elif isinstance(law, laws.Storing) and law.gives == "flow":
+        elif laws.is_inertia(law):
             p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")
             still = ground.without(velocities, [*p, *f])
             if isinstance(law, laws.InertialField):

@@ -16,7 +16,7 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
-from bondgraph.run.results.failure import Failure
+from bondgraph.run.results.failure import Failure, states_by_name
 from bondgraph.run.results.result import Result, Statistics
 from bondgraph.stepping.diagnostics import step_problem
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
@@ -124,10 +124,8 @@ def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history:
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
-    slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
-    state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
     reason = f"{problem.code} {problem.title}" + "".join(f"; {line}" for line in problem.details)
-    return Failure(reason, problem.code, float(t), state, "", problem.cures)
+    return Failure(reason, problem.code, float(t), states_by_name(program, x), "", problem.cures)
 
 
 def _result(

@@ -157,9 +157,8 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
         state_name = system.resolve(f"{path}.{compiled.model.elements[path].law_as(Storing).follows[0]}")
         value = system.values[state_name]
         by_name.setdefault(state_name, Role(state_name, "start value", value.shape or (), value.unit))
-    for mode, (states, _) in system.modes.items():
-        name = mode.removesuffix(".mode")
-        by_name.setdefault(name, Role(name, "start value", states=states))
+    for mode in system.modes.values():
+        by_name.setdefault(mode.automaton, Role(mode.automaton, "start value", states=mode.states))
     return by_name
 
 

@@ -22,6 +22,7 @@ from bondgraph.sweeps.store import Column, Store, over_axes, path_of
 from bondgraph.sweeps.tasks import RunIssue
 from screws.errors import plural
 from screws.names import answer_old_names
+from screws.numeric_arguments import fixed_floats
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +68,7 @@ class Runs:
         self.name: str = header["model"]
         self.t_end: float = header["t_end"]
         self.axes: tuple[tuple[str, int], ...] = tuple((name, count) for name, count in header["axes"])
-        self.times = np.array(header["times"])
+        self.times = fixed_floats(header["times"])
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Store]:

@@ -79,6 +79,9 @@ class Store:
         self._blocks, self._runs_of_others = 0, np.zeros(0, dtype=np.int64)
         self._names: Sequence[str] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _store_of, ((None, self._connection.serialize()) if self.path is None else (self.path.absolute(), b""))
+
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
         """Create the tables, or resume existing tables, whose plan may have fewer values along the first axis.
 
@@ -362,6 +365,15 @@ def path_of(path: object) -> Path:
         return Path(path)
     cures = ('"runs.db"', "a pathlib.Path")
     raise FileError(Problem("E364", f"{path!r:.60} is not the path of a store", (f"it is {type(path).__name__}",), (), cures))
+
+
+def _store_of(path: Path | None, content: bytes) -> Store:
+    """Return a store that was pickled or copied: its file for reading, or its content in memory."""
+    store = Store(path, write=False)
+    if path is None:
+        store._connection.execute("ROLLBACK")  # of the transaction of a reader
+        store._connection.deserialize(content)
+    return store
 
 
 def _of_another_plan(stored: Mapping[str, Any], plan: Mapping[str, Any], about: str, path: Path | None) -> Exception:

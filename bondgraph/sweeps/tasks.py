@@ -140,7 +140,8 @@ def _digest_of_values(compiled: Compiled) -> str:
     system, program = compiled.system, compiled.program
     (x, m), p = compiled.initial(), compiled.parameters()
     described = sorted((name, value.unit, value.shape) for name, value in system.values.items())
-    parts = [repr((compiled.model.name, described, sorted(system.modes.items()))), x.tolist(), p.tolist(), m.tolist()]
+    modes = sorted((name, (mode.states, mode.start)) for name, mode in system.modes.items())
+    parts = [repr((compiled.model.name, described, modes)), x.tolist(), p.tolist(), m.tolist()]
     for at in (x, x + 0.1 * program.typical):
         for kernel in (program.rates, program.guards, program.powers, program.energies):
             with np.errstate(all="ignore"):

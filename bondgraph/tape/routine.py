@@ -39,6 +39,9 @@ class Routine:
         for output in self.outputs:
             self.tape.scalar(output)
 
+    def __repr__(self) -> str:
+        return f'Routine("{self.name}", {plural(len(self.outputs), "output")})'
+
     @property
     def sizes(self) -> tuple[int, ...]:
         return tuple(n for _, n in self.blocks)

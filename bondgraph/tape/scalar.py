@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import ScrewbondError
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Nodes
+from screws.errors import plural
 from screws.scalars import LOOKUPS
 
 _NUMBERS = (int, float, np.number, np.bool_)
@@ -27,6 +28,9 @@ class Tape(Nodes):
     """A straight-line program under construction, from blocks of inputs."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Tape({plural(len(self), 'operation')})"
 
     def inputs(self, block: str, n: int) -> np.ndarray:
         """Return the `n` scalars (n,) of an input block, which is created on the first call.

@@ -4,6 +4,7 @@ parameters once per set of parameters, not at every evaluation."""
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -88,10 +89,18 @@ def appended(
 class Hoisted:
     """Outputs on a new tape, whose parameter block is extended by `prepared`."""
 
+    source: Tape
     tape: Tape
     outputs: tuple[TapeScalar, ...]
     prepared: tuple[TapeScalar, ...]
-    """Expressions that depend only on parameters, on the old tape; their values follow the parameters in the extended block."""
+    """Expressions that depend only on parameters, on the `source`; their values follow the parameters in the extended block."""
+
+    def routines(self, counts: Mapping[str, int]) -> dict[str, Routine]:
+        """Return the routine "prepare" of the prepared expressions, and a routine of (t, x, p, m) for each count of outputs."""
+        blocks, outputs = tuple((name, self.tape.blocks[name]) for name in ("t", "x", "p", "m")), iter(self.outputs)
+        prepare = Routine("prepare", self.source, (("p", self.source.blocks["p"]),), self.prepared)
+        parts = {name: tuple(itertools.islice(outputs, count)) for name, count in counts.items()}
+        return {"prepare": prepare} | {name: Routine(name, self.tape, blocks, part) for name, part in parts.items()}
 
 
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
@@ -141,7 +150,7 @@ def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
         ahead = moved_to if position in sums else new
         new[position] = target.intern((node[0], *(ahead.get(a, new[a]) for a in node[1:])) if node[0] > op.INPUT else node)
     moved = tuple(TapeScalar(target, new[root]) for root in roots)
-    return Hoisted(target, moved, tuple(TapeScalar(tape, position) for position in prepared))
+    return Hoisted(tape, target, moved, tuple(TapeScalar(tape, position) for position in prepared))
 
 
 def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed: Container[int]) -> set[int]:

@@ -16,7 +16,8 @@ from bondgraph.assembly.system import Unknown
 from bondgraph.model.ops import TIME_DERIVATIVE
 from bondgraph.tape.differentiate import active_nodes, derivatives_along, jacobian
 from bondgraph.tape.scalar import TapeScalar
-from bondgraph.tracing.on_tape.context import TracingContext, along, first_discontinuous
+from bondgraph.tracing.on_tape.context import TracingContext, along
+from bondgraph.tracing.on_tape.discontinuities import first_discontinuous
 from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of, shaped
 from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where

@@ -71,10 +71,9 @@ def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: Ide
     table = table[np.all(np.isfinite(table), axis=1)]
     n, modes = len(h), len(context.inputs["m"])
     if law.automaton is not None:
-        slot = list(context.system.modes).index(law.mode)
-        states = model.automata[law.automaton].states
-        active = [states.index(state) for state in law.active]
-        table = table[np.isin(table[:, 3 * n + slot], active)]
+        mode = context.system.modes[law.mode]
+        active = [mode.states.index(state) for state in law.active]
+        table = table[np.isin(table[:, 3 * n + mode.slot], active)]
     if not len(table):
         return None
     by_position, by_flow, terms, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)

@@ -89,7 +89,7 @@ def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> 
 
 
 def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
-    ends, modes = [], list(traced.context.system.modes)
+    ends, signals = [], list(traced.context.system.modes.values())
     for k, mode in enumerate(traced.modes):
         shared = mode.shared
         if (shared.is_motion_unique and shared.contradiction is None) or shared.singular is None or traced.acting is None:
@@ -98,7 +98,7 @@ def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
         wrong = 1.0 if not shared.is_motion_unique else shared.contradiction
         elements = tuple(dict.fromkeys((*suspects(shared.singular, traced.acting.owners), *shared.elements)))
         event = LoweredTransition(
-            modes[slot].removesuffix(".mode"),
+            signals[slot].automaton,
             slot,
             state,
             state,
@@ -135,16 +135,9 @@ def trace_for_runs(
     traced = values_on_tape(system)
     if inspect is not None:
         inspect(traced)
-    system, tape, p = traced.context.system, traced.context.tape, traced.context.inputs["p"]
-    outputs = outputs_of(traced)
-    everything = [scalar for group in outputs.values() for scalar in group]
-    hoisted = hoist(tape, everything)
-    blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
-    routines: dict[str, Code] = {"prepare": Routine("prepare", tape, (("p", len(p)),), hoisted.prepared)}
-    start = 0
-    for name, group in outputs.items():
-        routines[name] = Routine(name, hoisted.tape, blocks, hoisted.outputs[start : start + len(group)])
-        start += len(group)
+    system, outputs = traced.context.system, outputs_of(traced)
+    hoisted = hoist(traced.context.tape, [scalar for group in outputs.values() for scalar in group])
+    routines: dict[str, Code] = {**hoisted.routines({name: len(group) for name, group in outputs.items()})}
     routines |= _specialised_impulses(traced, routines)
     rates = routines["rates"]
     assert isinstance(rates, Routine)
@@ -243,7 +236,7 @@ def _by_chart(system: System, routine: Code) -> Code:
     are more than `MAX_CHARTS`."""
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
-    counts = tuple(len(states) for slot, (states, _) in enumerate(system.modes.values()) if slot in slots)
+    counts = tuple(len(mode.states) for mode in system.modes.values() if mode.slot in slots)
     if not slots or int(np.prod(counts)) > MAX_CHARTS or not isinstance(routine, Routine):
         return routine
     cases = []

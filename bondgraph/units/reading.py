@@ -217,16 +217,18 @@ class _Parser:
 
 
 def _likely_spellings(name: str) -> list[str]:
-    """Return likely spellings of a name: two symbols, "kg m" for "kgm", or a singular.
+    """Return likely spellings of a name: two symbols, "kg m" for "kgm", a quotient by a time, small letters, or a singular.
 
-    >>> _likely_spellings("kgm"), _likely_spellings("gcm"), _likely_spellings("turns"), _likely_spellings("kgg")
-    (['kg m'], ['g cm'], ['turn'], [])
+    >>> _likely_spellings("kgm"), _likely_spellings("kmh"), _likely_spellings("Newton"), _likely_spellings("kgg")
+    (['kg m'], ['km/h'], ['newton'], [])
     """
+    if name != name.lower() and symbol(name.lower()) is not None and len(name) > 3:
+        return [name.lower()]
     if len(name) > 3 and name.endswith("s") and name[:-1] in SYMBOLS:  # a plural
         return [name[:-1]]
     places = [k for k in range(1, len(name)) if name[:k] in SYMBOLS and name[k:] in SYMBOLS]
     different = [k for k in places if SYMBOLS[name[:k]].dimension != SYMBOLS[name[k:]].dimension]
-    return [f"{name[:k]} {name[k:]}" for k in different][:2]
+    return [f"{name[:k]}{'/' if name[k:] == 'h' else ' '}{name[k:]}" for k in different][:2]
 
 
 def _power(text: str | None) -> Fraction:

@@ -247,6 +247,8 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
         formulas["acceleration"] = Op("v'", acceleration, r"\dot v(#1, #2, #3)", DYNAMICS)
     elif form == "lagrangian" and recursion_is_shorter(tree):
         formulas["bias"] = Op("h", lambda q, v, *p: bias(tree, q, v, *p[:count]), "h(#1, #2)", DYNAMICS)
+    letters = {"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", **SPRINGS}
+    quantities = {"q", "v", *parameters} | ({"p"} if form == "hamiltonian" else set())
     return IC(
         "mechanism",
         **formulas,
@@ -258,7 +260,7 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
         nominal=options.nominal,
         dimension=tree.freedoms,
         domain=domain,
-        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", **SPRINGS},
+        symbols={name: letter for name, letter in letters.items() if name in quantities},
     )
 
 

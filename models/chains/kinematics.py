@@ -160,11 +160,12 @@ def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.
     return twists
 
 
-def body_twists(tree: Tree, q: Any, v: Any) -> list[np.ndarray]:
-    """Return the twist T_k_0_k (6,) of every link in its own frame, by one pass from the base outward."""
+@of_rows("q", "v")
+def body_twists(tree: Tree, q: Any, v: Any) -> np.ndarray:
+    """Return the twists T_k_0_k (k, 6) of all links, each in its own frame, by one pass from the base outward."""
     sections, twists = tree.sections, section_twists(tree, section_frames(tree, q), v)
     out = []
     for R, p, carrier in zip(sections.R, sections.p, sections.carrier, strict=True):
         omega, linear = twists[carrier]
-        out.append(array([*(R.T @ omega), *(R.T @ (linear + cross(omega, p)))]))
-    return out
+        out.append([*(R.T @ omega), *(R.T @ (linear + cross(omega, p)))])
+    return array(out)

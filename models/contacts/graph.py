@@ -57,7 +57,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.arrays import Vector3
-from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
+from screws.contact import ContactCoordinates, all_closest_points, closest_points, drift, is_convex
 from screws.contact.closest import MERGE_DISTANCE
 from screws.contact.overlaps import closest_points_with_overlaps
 from screws.errors import GeometryError, plural
@@ -126,6 +126,28 @@ def start_values(
         return (nearest.q1, nearest.q2, nearest.alpha, *begin(float(nearest.d)), *charts)
 
     return start
+
+
+COORDINATES_AND_FRAMES = ("alpha", "d", "H_0_C1", "H_0_C2")
+
+START_TOLERANCE = 1e-3
+"""Largest drift of the contact coordinates at the start, in rad and relative to the smaller body; a smaller drift decays."""
+
+
+def _start_check(name: str, surface1: Surface, surface2: Surface) -> Callable[..., tuple[()]]:
+    size = min(surface1.size, surface2.size)
+
+    def check(alpha: Any, d: Any, H_0_C1: Any, H_0_C2: Any) -> tuple[()]:
+        off = np.asarray(drift(H_0_C1, H_0_C2, alpha, d), dtype=float)
+        angle, distance = float(np.linalg.norm(off[:3])), float(np.linalg.norm(off[3:]))
+        if angle <= START_TOLERANCE and distance <= START_TOLERANCE * (size + abs(float(d))):
+            return ()
+        title = f'contact "{name}" starts with coordinates that are not those of the poses of its bodies'
+        why = f"they place the surfaces {distance:.3g} m and {angle:.3g} rad off"
+        cures = ("no start values of q1, q2, alpha, d and the charts, which follow from the poses", "poses that fit them")
+        raise refusal("E607", title, *cures, about=name, why=why, places=())
+
+    return check
 
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
@@ -253,7 +275,7 @@ def contact(
     of a law, E438 for an invalid law, or a law given together with parameters of `Compliant`, E439 for an invalid number of
     places, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies that touch at more points than the
     contact has places, E439 if they are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423
-    near a pole of surface 2 with x or y constrained alone.
+    near a pole of surface 2 with x or y constrained alone, E607 for start coordinates that contradict the poses.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
@@ -325,6 +347,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
         start_results(surface1, surface2, tail.begins),
     )
+    graph.start(_start_check(parts.name, surface1, surface2), [f"kinematics.{signal}" for signal in COORDINATES_AND_FRAMES], [])
     if turning == "parallel":
         second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
         graph.connect(second, relative)

@@ -28,6 +28,7 @@ from screwbond.models.pictures.shapes.meshes import Mesh, directions, helix, sur
 from screwbond.models.pictures.style import ARROW, RADIUS, SLENDER, force_scale
 
 from bondgraph.errors import refusal
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.arrays import Count
 from screws.names import answer_old_names
@@ -67,6 +68,7 @@ def _lasting(t: Array, sizes: Array) -> float:
 
 
 @answer_old_names
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Scene:
     """Moving solids, contacts, forces and events over t (k,), s.

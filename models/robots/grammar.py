@@ -15,6 +15,7 @@ from screwbond.models.robots.records import Ignored
 from bondgraph.errors import Place, Problem
 from screws.errors import plural
 from screws.names import similar_names
+from screws.numeric_arguments import excerpt
 
 Predicate = Callable[[str], bool]
 
@@ -82,7 +83,7 @@ class Refusal:
 
     def is_neutral(self, text: str) -> bool:
         zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
-        return zero or (bool(text) and text in self.neutral)
+        return zero or text in self.neutral
 
 
 @dataclass(frozen=True)
@@ -288,11 +289,10 @@ class _Checker:
     def _check_text(self, element: Any, rule: AttributeRule, before: str, text: str, after: str) -> None:
         if rule.accepts(text):
             return
-        shown = text if len(text) < 60 else text[:56] + " ..."
         cure = f"{before}...{after.partition(' of ')[0]}, {rule.description}"
         if "${" in text or "$(" in text:
             cure = f"xacro {self.file.name} > robot.urdf, and read that file: xacro files are not expanded here"
-        self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
+        self._problem(element, f"{before}{excerpt(text)}{after} is not {rule.description}", cure)
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
         refusal = rule.refused.get(name)

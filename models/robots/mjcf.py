@@ -226,7 +226,7 @@ class _Model:
             at = at @ np.asarray(exp(-reference * screws.screws[:, 0]), dtype=float)
             self.references[name] = reference
         limits, limit_problems = self._range(name, kind, attributes, place)
-        force = values(attributes, "actuatorfrcrange")
+        force = self._actuator_range(attributes, "actuatorfrc")
         return JointEntry(
             name,
             kind,
@@ -239,7 +239,7 @@ class _Model:
             **rates,
             rest=rest if rates["stiffness"] else 0.0,
             friction=float(attributes.get("frictionloss", "0")),
-            effort=float(np.abs(force).max()) if len(force) else None,
+            effort=None if force is None else max(map(abs, force)),
             limit_problems=limit_problems,
         )
 
@@ -306,13 +306,15 @@ class _Model:
         if unknown:
             self._unknown(f"<joint> of <equality> names {', '.join(unknown)}", place)
             return
-        coefficients = np.zeros(5)
-        terms = values(element.attrib, "polycoef", "0 1 0 0 0")
+        coefficients, terms = np.array([0.0, 1.0, 0.0, 0.0, 0.0]), values(element.attrib, "polycoef")
         coefficients[: len(terms)] = terms
-        if names[1] is None or np.any(coefficients[2:]) or not coefficients[1]:
-            title, why = (
-                f'the equality of joint "{names[0]}" is not read',
-                "only equalities that are linear in a second joint are read",
+        linear = names[1] is not None and not np.any(coefficients[2:]) and coefficients[1]
+        if not linear or self.joints[names[0]].leader:
+            title = f'the equality of joint "{names[0]}" is not read'
+            why = (
+                "an earlier equality determines this joint"
+                if linear
+                else "only equalities that are linear in a second joint are read"
             )
             self.problems.append(Problem("E295", title, (why,), (place,), ('polycoef="offset factor 0 0 0"',)))
             return
@@ -334,23 +336,15 @@ class _Model:
         if joint not in self.joints:
             self._unknown(f'actuator "{name}" drives the joint "{joint}"', place)
             return None
-        gain, damping = 1.0, 0.0
-        if kind == "position":
-            gain, damping = (float(attributes.get(key, default)) for key, default in (("kp", "1"), ("kv", "0")))
-        elif kind == "velocity":
-            gain = float(attributes.get("kv", "1"))
-        elif kind == "general":
-            terms = [*values(attributes, "gainprm", "1")[:1], *values(attributes, "biasprm", "0"), 0.0, 0.0, 0.0]
-            kinds = [attributes.get(key, default) for key, default in GENERAL.items()]
-            gain, bias = terms[0], terms[1:4] if kinds[2] == "affine" else [0.0] * 3
-            kind = {(0.0, 0.0, 0.0): "motor", (0.0, -gain, bias[2]): "position", (0.0, 0.0, -gain): "velocity"}.get(
-                tuple(bias), ""
-            )
-            damping = -bias[2] if kind == "position" else 0.0
-            if not kind or kinds[:2] != ["none", "fixed"] or kinds[2] not in ("none", "affine"):
-                why = "it is neither a motor nor a position or velocity servo"
-                self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
-                return None
+        gain, *terms = *values(attributes, "gainprm", "1")[:1].tolist(), *values(attributes, "biasprm", "0").tolist(), 0.0, 0.0
+        kinds = [attributes.get(key, default) for key, default in GENERAL.items()]
+        bias = tuple(terms[:3]) if kinds[2] == "affine" else (0.0, 0.0, 0.0)
+        if kind == "general":
+            kind = {(0.0, 0.0, 0.0): "motor", (0.0, -gain, bias[2]): "position", (0.0, 0.0, -gain): "velocity"}.get(bias, "")
+        if not kind or kinds[:2] != ["none", "fixed"] or kinds[2] not in ("none", "affine"):
+            why = "it is neither a motor nor a position or velocity servo"
+            self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
+            return None
         if self.joints[joint].kind not in OF_ONE_FREEDOM:
             why = f"its joint is of the kind {self.joints[joint].kind}"
             self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
@@ -360,11 +354,14 @@ class _Model:
             more = gear**2 * float(attributes.get(key, "0"))
             self.joints[joint] = replace(self.joints[joint], **{key: getattr(self.joints[joint], key) + more})
         ranges = {key: self._actuator_range(attributes, key) for key in ("ctrl", "force")}
-        return RobotDrive(name, kind, joint, gear, gain, damping, ranges["ctrl"], ranges["force"])
+        return RobotDrive(
+            name, kind, joint, gear, gain, 0.0 - bias[2] if kind == "position" else 0.0, ranges["ctrl"], ranges["force"]
+        )
 
     def _actuator_range(self, attributes: dict[str, str], key: str) -> tuple[float, float] | None:
         bounds, limited = values(attributes, f"{key}range"), attributes.get(f"{key}limited", "auto")
-        is_limited = len(bounds) == 2 and (limited == "true" or (limited == "auto" and self._limits_automatically))
+        automatic = limited == "auto" and self._limits_automatically and np.any(bounds)
+        is_limited = len(bounds) == 2 and (limited == "true" or automatic)
         return (float(bounds[0]), float(bounds[1])) if is_limited else None
 
     def _unknown(self, title: str, place: Any) -> None:

@@ -25,6 +25,11 @@ ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
 
+LAW = ("gainprm", "biasprm", "dyntype", "gaintype", "biastype")
+
+SHORTCUT = "shortcut"
+"""Key of the element that set the law of an actuator."""
+
 
 @dataclass(frozen=True)
 class CompilerSettings:
@@ -99,7 +104,23 @@ class Defaults:
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):
             of_class = {key: value for key, value in of_class.items() if key not in ORIENTATIONS}
-        return {**of_class, **written}
+        return _with_defaults(element.tag, of_class, written)
+
+
+def _with_defaults(tag: str, default: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
+    """Return the attributes of an element; a motor or servo gets its law as <general> writes it, with the gains of its defaults,
+    unless another kind of actuator set these."""
+    if tag not in SHORTCUTS:
+        return {**default, **written}
+    if default.get(SHORTCUT, tag) != tag:
+        default = {key: value for key, value in default.items() if key not in LAW}
+    gain, bias = [*values(default, "gainprm", "1")], [*values(default, "biasprm", "0"), 0.0, 0.0]
+    k, damping = (
+        float(written.get(key, other)) for key, other in (("kp" if tag == "position" else "kv", gain[0]), ("kv", -bias[2]))
+    )
+    k, terms = {"motor": (1.0, (0.0, 0.0)), "position": (k, (-k, -damping)), "velocity": (k, (0.0, -k))}[tag]
+    law = {"gainprm": repr(k), "biasprm": "0 {!r} {!r}".format(*terms), "biastype": "none" if tag == "motor" else "affine"}
+    return {**default, **written, **law, "dyntype": "none", "gaintype": "fixed", SHORTCUT: tag}
 
 
 def defaults_of(file: Path, root: Any) -> Defaults:
@@ -112,7 +133,7 @@ def defaults_of(file: Path, root: Any) -> Defaults:
         for part in element:
             if part.tag != "default":
                 tag = SHORTCUTS.get(part.tag, part.tag)
-                settings[tag] = {**settings.get(tag, {}), **part.attrib}
+                settings[tag] = _with_defaults(part.tag, settings.get(tag, {}), part.attrib)
         for part in element.findall("default"):
             read(part, part.get("class", ""), settings)
 

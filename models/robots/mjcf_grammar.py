@@ -241,10 +241,18 @@ _MATERIAL = _many(
 )
 _OTHER_DEFAULTS = _ignored(
     "defaults of elements that are not read",
-    "site camera light pair equality tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
+    "site camera light pair tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
 )
 
-_DEFAULT_PARTS: dict[str, ElementRule] = {"joint": _JOINT, "geom": _GEOM, "mesh": _MESH, "material": _MATERIAL, **_DRIVES}
+_EQUALITY_DEFAULT = _many({}, ignored=_CONTACT, refused=_refused("an equality itself says if it is active", "active", ("true",)))
+_DEFAULT_PARTS: dict[str, ElementRule] = {
+    "equality": _EQUALITY_DEFAULT,
+    "joint": _JOINT,
+    "geom": _GEOM,
+    "mesh": _MESH,
+    "material": _MATERIAL,
+    **_DRIVES,
+}
 _DEFAULT = _many({"class": NAME}, _DEFAULT_PARTS, ignored=_OTHER_DEFAULTS)
 _DEFAULT_PARTS |= {"default": _DEFAULT}
 

@@ -30,6 +30,7 @@ JOINTS: dict[str, Callable[[Sequence[float]], Joint]] = {
 }
 
 LIMITED = ("revolute", "prismatic")
+SEVERAL_FREEDOMS = ("planar", "floating")
 
 WORLD = "world"
 """Link that some programs assume without a declaration."""
@@ -174,10 +175,15 @@ def _joint(file: Path, joint: Any) -> JointEntry:
     motor: dict[str, Any] = {
         key: None if limit is None or key not in limit.attrib else float(limit.get(key)) for key in ("effort", "velocity")
     }
-    negative = tuple(
+    motor_notes = tuple(
         Ignored(f"negative {key} limits", "read as none", (at.line,)) for key, value in motor.items() if (value or 0.0) < 0.0
     )
     limits: dict[str, Any] = {key: None if value is None or value < 0.0 else value for key, value in motor.items()}
+    rates = {key: float(numbers(dynamics, key)[0]) for key in ("damping", "friction")}
+    if kind in SEVERAL_FREEDOMS:
+        note = Ignored(f'damping, friction and limits of joint "{name}"', f"{kind} joints have none", (at.line,))
+        motor_notes += (note,) if any((*limits.values(), *rates.values())) else ()
+        limits, rates = {}, {}
     driven: dict[str, Any] = (
         {} if mimic is None else {"leader": mimic.get("joint"), "multiplier": float(mimic.get("multiplier", "1"))}
     )
@@ -190,15 +196,14 @@ def _joint(file: Path, joint: Any) -> JointEntry:
         _origin(joint),
         None if problems else JOINTS[kind](direction.tolist()),
         bounds,
-        damping=float(numbers(dynamics, "damping")[0]),
-        friction=float(numbers(dynamics, "friction")[0]),
+        **rates,
         **limits,
         **driven,
         offset=0.0 if mimic is None else float(mimic.get("offset", "0")),
         problems=problems,
         limit_problems=limit_problems,
         limit_notes=notes,
-        notes=negative,
+        notes=motor_notes,
     )
 
 

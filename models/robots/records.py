@@ -123,11 +123,9 @@ class RobotDrive:
     @property
     def effort(self) -> float | None:
         """Largest effort at the joint, N m or N, or None if no range limits it."""
-        if self.force is not None:
-            return abs(self.gear) * max(map(abs, self.force))
-        if self.kind == "motor" and self.control is not None:
-            return abs(self.gear * self.gain) * max(map(abs, self.control))
-        return None
+        ranges = ((self.force, 1.0), (self.control if self.kind == "motor" else None, self.gain))
+        bounds = [abs(self.gear * factor) * max(map(abs, bound)) for bound, factor in ranges if bound is not None]
+        return min(bounds, default=None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -244,15 +244,17 @@ class Robot:
 
     @property
     def speed_limits(self) -> np.ndarray:
-        """Largest speed (n,) of each coordinate, rad/s or m/s, infinite if the file has none."""
+        """Largest speed (n,) of each coordinate, rad/s or m/s, also of its mimic joints; infinite if the file has none."""
         return self._limits("velocity")
 
     def _limits(self, key: str) -> np.ndarray:
         limits = np.full(self.tree.freedoms, np.inf)
-        for joint in self.joints:
-            value = getattr(joint, key)
-            if value is not None:
-                limits[self.coordinates.get(joint.name, [])] = value
+        of_links = {joint.link: getattr(joint, key) for joint in self.joints}
+        values = [of_links.get(link.name) for link in self.tree.links for _ in range(link.joint.freedoms)]
+        for value, drive in zip(values, self.tree.sections.drives, strict=True):
+            # A mimic joint has no motor, but limits the speed of its leader.
+            if value is not None and (drive.direct or key == "velocity"):
+                limits[drive.coordinate] = min(limits[drive.coordinate], value / abs(drive.factor))
         return limits
 
     def __str__(self) -> str:

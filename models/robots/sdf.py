@@ -72,7 +72,11 @@ _POSE = AttributeRule(
 )
 _COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers from 0 to 1")
 _BOOLEAN = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
-_POSES = ElementRule({"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT}, text=_POSE)
+_POSES = ElementRule(
+    {"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT},
+    refused={"frame": Refusal("versions before 1.7 left its meaning open", ("",), 'relative_to="..."', False)},
+    text=_POSE,
+)
 _AXIS = ElementRule(
     {},
     {
@@ -258,10 +262,14 @@ class _Model:
                 other = (
                     element.get("attached_to", MODEL_FRAME) if default == "attached_to" else _words(element, "child", MODEL_FRAME)
                 )
-                at = element.find("pose")
-                relative_to = other if at is None else at.get("relative_to", other)
-                self.frames.setdefault(element.get("name"), _Frame(_pose(element), relative_to or other, place_of(file, element)))
+                relative_to = _frame_of(element) or other
+                self.frames.setdefault(element.get("name"), _Frame(_pose(element), relative_to, place_of(file, element)))
         self.parents = {joint.findtext("parent").strip() for joint in model.findall("joint")}
+        place = place_of(file, model)
+        if (frame := _frame_of(model)) not in ("", WORLD):
+            title, cure = f'the pose of the model is relative to "{frame}"', "a <pose> of the model in the world"
+            raise ModelError(file.name, [Problem("E299", title, ("only the model is read",), (place,), (cure,))])
+        self.pose = self.pose @ inverse(self.frame(model.get("placement_frame") or MODEL_FRAME, place)).astype(float)
 
     def frame(self, name: str, place: Place) -> np.ndarray:
         H, path = np.eye(4), [name]
@@ -303,7 +311,7 @@ class _Model:
             why = "its mass is 1 kg and its moments are 1 kg m^2, as SDF prescribes"
             self.notes.append(Ignored("a <link> without <inertial>", why, (link.sourceline,)))
             return 1.0, np.eye(3), np.zeros(3)
-        H, moments = _pose(inertial), inertial.find("inertia")
+        H, moments = self._pose_in(inertial, link), inertial.find("inertia")
         J = np.zeros((3, 3))
         for i, a in enumerate("xyz"):
             for k, b in enumerate("xyz"):
@@ -329,8 +337,7 @@ class _Model:
         return shapes
 
     def _pose_in(self, element: Any, link: Any) -> np.ndarray:
-        at = element.find("pose")
-        frame = None if at is None else at.get("relative_to")
+        frame = _frame_of(element)
         if not frame:
             return _pose(element)
         place = place_of(self.file, element)
@@ -446,6 +453,11 @@ def _numbers(element: Any, tag: str, default: str = "0") -> np.ndarray:
 def _number(element: Any, tag: str, default: float) -> float:
     text = _words(element, tag, "")
     return float(text) if text else default
+
+
+def _frame_of(element: Any) -> str:
+    at = element.find("pose")
+    return "" if at is None else str(at.get("relative_to", ""))
 
 
 def _pose(element: Any) -> np.ndarray:

@@ -70,9 +70,12 @@ def _kind(link: Link) -> str | None:
 
 def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
     kind = _kind(link)
-    if any(np.any(getattr(link, name)) for name in ("armature", "stiffness")):
-        title = f'URDF cannot represent the armature or spring of "{link.name}"'
-        cure = "Tree(tree.name, [replace(link, armature=0.0, stiffness=0.0) for link in tree.links])"
+    lost = [
+        name for name in ("armature", "stiffness", *(["damping"] if kind == "floating" else [])) if np.any(getattr(link, name))
+    ]
+    if lost:
+        title = f'URDF cannot represent the {" and ".join(lost)} of "{link.name}"'
+        cure = f"Tree(tree.name, [replace(link, {', '.join(f'{name}=0.0' for name in lost)}) for link in tree.links])"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     if kind is None:
         title = f'the joint of "{link.name}" is of a kind that URDF lacks: {link.joint.name}'
@@ -118,11 +121,10 @@ def _ends(joint: ElementTree.Element, carrier: str, moved: str, at: np.ndarray) 
     ElementTree.SubElement(joint, "parent", link=carrier)
     ElementTree.SubElement(joint, "child", link=moved)
     R = at[:3, :3]
-    level = np.hypot(R[0, 0], R[1, 0])
-    roll, yaw = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(R[1, 0], R[0, 0])
-    if level <= ON_AXIS:  # pitch of +-90 degrees: roll and yaw turn about one line
-        roll, yaw = np.arctan2(-R[1, 2], R[1, 1]), 0.0
-    ElementTree.SubElement(joint, "origin", xyz=_numbers(at[:3, 3]), rpy=_numbers([roll, np.arctan2(-R[2, 0], level), yaw]))
+    roll, pitch = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[2, 1], R[2, 2]))
+    sine, cosine = R[:2, 2] * np.sin(roll) - R[:2, 1] * np.cos(roll)  # right for any roll at a pitch of +-90 degrees
+    angles = roll, pitch, np.arctan2(sine, -cosine)
+    ElementTree.SubElement(joint, "origin", xyz=_numbers(at[:3, 3]), rpy=_numbers(angles))
 
 
 def _link(robot: ElementTree.Element, link: Link) -> None:

@@ -1,15 +1,18 @@
-"""Errors for attributes, assignments and square brackets that an object does not have (E684)."""
+"""Errors for what an object does not have: attributes, assignments, square brackets, a length (E684), arithmetic (E150)."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from screws.errors import CallError, ScrewbondError
+from screws.errors import CallError, ScrewbondError, is_called_by_user, is_own
 from screws.names.missing import MissingAttribute, cure_for_missing, part_of
+from screws.numeric_arguments import read_only
 
 T = TypeVar("T")
 
@@ -21,15 +24,17 @@ class ReadOnlyError(ScrewbondError, dataclasses.FrozenInstanceError, TypeError):
 
 
 class BracketError(ScrewbondError, TypeError):
-    """Error for square brackets after an object that has no entries (E684)."""
+    """Error for square brackets, iteration, a length or a hash that an object does not have (E684)."""
 
     code = "E684"
 
 
 def explain_access(kind: type[T]) -> type[T]:
-    """Make a class answer missing attributes, assignments to a frozen record, square brackets (E684) and arithmetic (E150);
-    return it."""
+    """Make a class answer missing attributes, assignments to a frozen record, square brackets, a length (E684), arithmetic and
+    hashes (E150); make the arrays of a frozen record read-only; return the class."""
     defined = {name for base in kind.__mro__ if base is not object for name in vars(base)}
+    if "__len__" not in defined and "__bool__" not in defined:
+        kind.__bool__ = lambda owner: True  # type: ignore[attr-defined]  # otherwise Python would ask for the length
     for name, answer in vars(_Refusals).items():
         if callable(answer) and name not in defined:
             setattr(kind, name, answer)
@@ -37,13 +42,53 @@ def explain_access(kind: type[T]) -> type[T]:
         kind.__eq__ = _equality(kind.__eq__)  # type: ignore[method-assign]
     if hasattr(kind, "_cure_of_call"):
         kind.__call__ = _call  # type: ignore
-    if vars(kind).get("__getitem__") is _read_entry and not hasattr(kind, "__iter__"):
-        kind.__iter__ = None  # type: ignore[attr-defined]  # otherwise `for` would try the square brackets
+    if getattr(kind, "__getitem__", None) is not _read_entry and not hasattr(kind, "_ipython_key_completions_"):
+        kind._ipython_key_completions_ = keys_of  # type: ignore[attr-defined]
+    hash_of: Any = vars(kind).get("__hash__", kind.__hash__)
+    if hash_of is None or (dataclasses.is_dataclass(kind) and getattr(hash_of, "__module__", __name__) != __name__):
+        kind.__hash__ = _hash_by(hash_of)  # type: ignore[method-assign, assignment]
     if issubclass(kind, Mapping) and not hasattr(kind, "__setitem__"):
         kind.__setitem__ = _assign  # type: ignore[index]
     if "__setattr__" in vars(kind) and getattr(kind, "__dataclass_params__", None) is not None:
         kind.__setattr__ = kind.__delattr__ = _assign  # type: ignore[method-assign, assignment]
+        _protect_arrays(kind)
     return kind
+
+
+def _protect_arrays(kind: type[Any]) -> None:
+    """Make the arrays that a record keeps read-only: its fields, also after pickling, and its cached properties; arrays of the
+    user are copied."""
+    fields = [each.name for each in dataclasses.fields(kind)]
+
+    def protecting(create: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(create)
+        def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
+            create(owner, *arguments, **keywords)
+            for name in fields:
+                value = getattr(owner, name, None)
+                if (protected := read_only(value)) is not value:
+                    object.__setattr__(owner, name, read_only(value, copied=True) if is_called_by_user() else protected)
+
+        initialise.protects_arrays = True  # type: ignore[attr-defined]
+        return initialise
+
+    if "__init__" in vars(kind) and not hasattr(kind.__init__, "protects_arrays"):
+        kind.__init__ = protecting(kind.__init__)
+    if not hasattr(kind, "__setstate__"):
+        kind.__setstate__ = _restore
+    for base in kind.__mro__:
+        for each in vars(base).values():
+            if isinstance(each, functools.cached_property) and is_own(base.__module__) and not hasattr(each, "protects_arrays"):
+                each.func = _returning_read_only(each.func)
+                each.protects_arrays = True  # type: ignore[attr-defined]
+
+
+def _returning_read_only(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return functools.wraps(function)(lambda owner: read_only(function(owner)))
+
+
+def _restore(owner: Any, state: Mapping[str, Any]) -> None:
+    owner.__dict__.update({name: read_only(value) for name, value in state.items()})
 
 
 def _equality(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -81,9 +126,39 @@ def _assign(owner: Any, name: str, *_: Any) -> None:
 
 
 def _read_entry(owner: Any, key: Any) -> Any:
-    title = type(owner).__name__
+    """Raise E684; Python iterates by the numbers 0, 1, 2 ..."""
     where = f"try: .{key}" if isinstance(key, str) and hasattr(owner, key) else cure_for_missing(owner, key)
-    raise BracketError(f"E684 {title} has no entries in square brackets, such as {key!r}; {where}")
+    lacks = "no entries, neither to iterate over nor" if isinstance(key, int) else "no entries"
+    raise BracketError(f"E684 {type(owner).__name__} has {lacks} in square brackets, such as {key!r}; {where}")
+
+
+def _length(owner: Any) -> int:
+    """Raise E684; a class may define `_cure_of_length`."""
+    cure = getattr(type(owner), "_cure_of_length", "") or f"the length of one of its values, such as {_values_of(owner)}"
+    raise BracketError(f"E684 {type(owner).__name__} has no length; try: {cure}")
+
+
+def _hash_by(hash_of: Callable[[Any], int] | None) -> Callable[[Any], int]:
+    def hash_or_refuse(owner: Any) -> int:
+        with contextlib.suppress(TypeError):  # a field without a hash
+            if hash_of is not None:
+                return hash_of(owner)
+        title = type(owner).__name__
+        cure = f"a list of these objects, or id({title.lower()}) as the key"
+        raise BracketError(f"E684 {title} has no hash, so no set or dictionary can find it by its value; try: {cure}")
+
+    return hash_or_refuse
+
+
+def keys_of(owner: Any) -> list[str]:
+    """Return the names that square brackets take, for completion in notebooks: those of the object, else of its first field with
+    names."""
+    if callable(getattr(owner, "names", None)):
+        return [*owner.names()]
+    if hasattr(type(owner), "__iter__"):
+        return [each for each in owner if isinstance(each, str)]
+    values = (getattr(owner, name) for name in getattr(owner, "__dataclass_fields__", ()))
+    return next((keys for value in values if is_own(type(value).__module__) and (keys := keys_of(value))), [])
 
 
 def _assign_entry(owner: Any, key: Any, *_: Any) -> None:
@@ -93,7 +168,7 @@ def _assign_entry(owner: Any, key: Any, *_: Any) -> None:
     raise BracketError(f"E684 the entry {key!r} of this {title} cannot be changed; try: {cure}")
 
 
-def _calculate(owner: Any, *_: Any) -> Any:
+def _calculate(owner: Any, *_: Any, **__: Any) -> Any:
     """Raise E150; a class may define `_cure_of_arithmetic`, else the cure names its numbers."""
     title, fields = type(owner).__name__, getattr(owner, "__dataclass_fields__", ())
     cure = getattr(type(owner), "_cure_of_arithmetic", "") or f"arithmetic with its values, such as {_values_of(owner)}"
@@ -114,9 +189,17 @@ def _values_of(owner: Any) -> str:
     return ", ".join(f".{name}" for name in names[:4])
 
 
+def _format(owner: Any, specification: str) -> str:
+    if specification:
+        cure = f"the format of one of its values, such as {_values_of(owner)}"
+        raise CallError("E150", f"{type(owner).__name__} has no format {specification!r}", cure)
+    return str(owner)
+
+
 class _Refusals:
     """Errors for what an object does not have."""
 
+    __len__, __format__, __array_ufunc__ = _length, _format, _calculate
     __getattr__, __getitem__, __setitem__, __delitem__ = missing_attribute, _read_entry, _assign_entry, _assign_entry
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _calculate
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __pow__ = __rpow__ = _calculate

@@ -71,7 +71,7 @@ def test_an_unknown_acts_where_its_mode_does_not_make_it_zero(system: System) ->
     stages = stages_of(system)
     (switched,) = (u for u in system.unknowns if u.element == "contact")
     (gate,) = stages.gates.values()
-    states = system.modes[gate.args[0]][0]
+    states = system.modes[gate.args[0]].states
     acts = {state: stages.acts(switched, {gate.args[0]: float(k)}) for k, state in enumerate(states)}
     assert switched.value == system.resolve("contact.effort"), "the coil determines the flow"
     assert acts == {"open": 1.0, "closed": 0.0}

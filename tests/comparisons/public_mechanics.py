@@ -139,9 +139,11 @@ def rolling_disk() -> Answer:
     start, rates = np.array([0.0, 0.0, 0.0, 0.3, 0.0]), np.array([3.0, 0.0, 0.2, 0.5, 3.0])
     graph, v = Graph("disk"), J1("v", dimension=5)
     slip = MTF(
-        "slip", lambda q: array([[1.0, 0, 0, 0, -radius * cos(q[2])], [0, 1.0, 0, 0, -radius * sin(q[2])]]),
-        signals=["disk.q"], dimensions=(5, 2),
-    )  # fmt: skip
+        "slip",
+        lambda q: array([[1.0, 0, 0, 0, -radius * cos(q[2])], [0, 1.0, 0, 0, -radius * sin(q[2])]]),
+        signals=["disk.q"],
+        dimensions=(5, 2),
+    )
     disk = IC("disk", kinetic=kinetic, potential=lambda q: GRAVITY * radius * cos(q[3]), position=start, velocity=rates)
     graph.connect(v, disk).connect(v, slip).connect(slip, Constraint("rolling", holds="velocity", dimension=2))
     run = graph.simulate(3.0, rtol=1e-10)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.front_end import calls_per_part, plate, uneven
-from bondgraph import Graph, compile_model
+from bondgraph import Graph, compile_model, errors
 from tests.inner.output import LazyRow, LazyTable
 from tests.schedule.graphs import chain
 
@@ -41,6 +41,24 @@ def test_tables_are_made_when_they_are_read() -> None:
     assert made == ["table", "row"]
     again = pickle.loads(pickle.dumps([late, list_of]))  # noqa: S301 - its own
     assert again == [{"a": 1.0}, ("a", "b")] and type(again[0]) is dict and type(again[1]) is tuple
+
+
+def test_names_are_compared_when_the_message_of_a_missing_name_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(errors, "similar_names", lambda name, names: calls.append(name) or ["speed"])
+    table = LazyTable(lambda: {"speed": 1.0})
+    assert table.get("sped") is None and table.get("sped", 2.0) == 2.0
+    chained = compile_model(chain(300)).program.layout
+    assert chained.unit("k7.q") == "" and not calls
+    with pytest.raises(KeyError) as missing:
+        table["sped"]
+    assert not calls and str(missing.value).endswith('"sped"; did you mean "speed"?') and calls == ["sped"]
+    assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)  # noqa: S301 - its own
+
+
+def test_a_default_for_a_missing_entry_costs_no_search_for_similar_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bondgraph.output.lazy.unknown_name", None)
+    assert LazyTable(lambda: {"a": 1.0}, {"b": 2.0}).get("c", 3.0) == 3.0
 
 
 def test_a_result_of_a_large_model_goes_to_another_process_with_its_names() -> None:

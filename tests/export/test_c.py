@@ -183,7 +183,7 @@ def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.n
     count = sum(int(np.size(v)) for v in compiled.system.parameters.values())
     p0 = compiled.parameters()[:count]
     found = [(0.0, x0, p0, m0)]
-    sizes = [len(names) for names, _ in compiled.system.modes.values()]
+    sizes = [len(mode.states) for mode in compiled.system.modes.values()]
     for _ in range(POINTS):
         x = x0 + 0.05 * compiled.program.nominal * rng.normal(size=len(x0))
         p = p0 * (1.0 + 0.01 * rng.normal(size=count))

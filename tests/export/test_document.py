@@ -112,11 +112,9 @@ def test_every_parameter_and_state_has_a_number(name: str) -> None:
         told = " ".join(row[1] for row in rows)
         first = next(iter(names), None)
         assert first is None or f"`{first}`" in told
-    for path, (states, start) in system.modes.items():
-        local = path.removesuffix(".mode").rpartition(".")[2]
-        assert any(f"it starts in `{start}`" in line and all(f"`{s}`" in line for s in states) for line in text.splitlines()), (
-            local
-        )
+    for path, mode in system.modes.items():
+        start = f"it starts in `{mode.start}`"
+        assert any(start in line and all(f"`{s}`" in line for s in mode.states) for line in text.splitlines()), path
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -62,6 +62,8 @@ def test_gains_and_signals_of_a_controller() -> None:
         (lambda w, u, a: w * a + u, ("shaft.flow", "winding.flow"), {"a": 2.0}, "A", {"a": "A s/rad"}),
         (lambda u, i: u / i, ("coil.effort", "winding.flow"), None, "Ohm", {}),
         (lambda u, i: u * i, ("coil.effort", "winding.flow"), None, "W", {}),
+        (lambda u, t: u * t, ("coil.effort", "time"), None, "V s", {}),
+        (lambda p, i: p / i, ("coil.p", "winding.flow"), None, "H", {}),
         (lambda t, k: sin(k * t), ("time",), {"k": 2.0}, "1", {"k": "rad/s"}),
         (lambda i, k: exp(-i * k), ("winding.flow",), {"k": 2.0}, "1", {"k": "1/A"}),
         (lambda i: sqrt(i * i), ("winding.flow",), None, "A", {}),

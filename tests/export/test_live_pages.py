@@ -226,7 +226,6 @@ def test_a_page_without_webassembly_replays(monkeypatch):
         ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the current value 1 between"),
         ({"live": {"ball.inertia": 2.0}}, "E622", r'live=\{"ball.inertia": \(0.5, 2\)\}'),
         ({"show": ["ball.inertia"]}, "E623", r"one value in a run\n.*\n  try: states"),
-        ({"show": [["ball.p", "floor.h"]]}, "E623", r'"ball.p" \(N s\), "floor.h" \(m\)'),
         ({"show": [[]]}, "E623", "an empty panel"),
     ],
 )

@@ -59,7 +59,7 @@ class Read:
         return page.at(t, states, modes)
 
     def modes(self, most: int) -> list[np.ndarray]:
-        states = [range(len(names)) for names, _ in self.compiled.system.modes.values()]
+        states = [range(len(mode.states)) for mode in self.compiled.system.modes.values()]
         found = list(itertools.islice(itertools.product(*states), 4096))
         picked = np.random.default_rng(2).permutation(len(found))[:most]
         return [np.array(found[k], dtype=float) for k in sorted(picked)]

@@ -307,7 +307,7 @@ def bent() -> Graph:
 def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
     rng, layout = np.random.default_rng(seed), model.program.layout
     flat, (start, _) = model.parameters(), model.initial()
-    for combination in itertools.product(*(range(len(states)) for states, _ in model.system.modes.values())):
+    for combination in itertools.product(*(range(len(mode.states)) for mode in model.system.modes.values())):
         x, m = rng.normal(size=len(start)), np.array(combination, dtype=float)
         x = np.abs(x) if positive else x
         numbers = {"time": 0.3}

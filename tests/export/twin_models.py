@@ -136,7 +136,7 @@ def case(model: str) -> Case:
     compiled = compile_model(MODELS[model]())
     rng = np.random.default_rng(11)
     x0, _ = compiled.initial()
-    counts = [len(names) for names, _ in compiled.system.modes.values()]
+    counts = [len(mode.states) for mode in compiled.system.modes.values()]
     if np.prod(counts) <= COMBINATIONS:
         modes = [combination for combination in itertools.product(*map(range, counts)) for _ in range(STATES)]
     else:

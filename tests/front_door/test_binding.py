@@ -50,8 +50,14 @@ def test_every_element_passes_arguments_by_name():
     assert run["arm.v"][-1] == pytest.approx((1.0 - 35.0) / 2.0 * 0.5)
     tied = Constraint("tied", position=lambda q, b, a: q + a - b, coordinates=["spring.q"], parameters={"a": 3.0, "b": 3.1})
     assert tied.law.position(2.0, 3.0, 5.0) == pytest.approx(4.0)  # (a, b, q): q + a - b
-    field = multiport("C", "field", lambda x, b, a: a * x[0] ** 2 + b * x[1] ** 2, {"1": None, "2": None},
-                      initial=[1.0, 1.0], parameters={"a": 2.0, "b": 3.0})  # fmt: skip
+    field = multiport(
+        "C",
+        "field",
+        lambda x, b, a: a * x[0] ** 2 + b * x[1] ** 2,
+        {"1": None, "2": None},
+        initial=[1.0, 1.0],
+        parameters={"a": 2.0, "b": 3.0},
+    )
     ends = [J1("one"), J1("two")]
     both = Graph("both").connect(ends[0], field.port("1")).connect(ends[1], field.port("2"))
     for k, end in enumerate(ends):

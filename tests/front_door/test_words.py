@@ -57,9 +57,14 @@ def test_a_number_without_its_name_is_refused():
     assert caught.value.problems[0].places[0].file.endswith("test_words.py")
 
 
-@pytest.mark.parametrize("make, domain", [(lambda d: I("coil", mass=1.0, domain=d), "electrical"),
-                                          (lambda d: C("tank", compliance=1.0, domain=d), "hydraulic"),
-                                          (lambda d: R("r", damping=1.0, domain=d), "electrical")])  # fmt: skip
+@pytest.mark.parametrize(
+    "make, domain",
+    [
+        (lambda d: I("coil", mass=1.0, domain=d), "electrical"),
+        (lambda d: C("tank", compliance=1.0, domain=d), "hydraulic"),
+        (lambda d: R("r", damping=1.0, domain=d), "electrical"),
+    ],
+)
 def test_a_word_of_another_domain_is_refused(make, domain):
     with pytest.raises(ModelError, match="E563"):
         make(domain)
@@ -88,9 +93,14 @@ def test_a_word_of_another_domain_is_refused_at_a_junction():
 _MASS = {"parameters": {"mass": 1.0}, "domain": "rotation"}
 
 
-@pytest.mark.parametrize("make", [lambda: I("wheel", mass=1.0, domain="generic"),
-                                  lambda: I("wheel", energy=lambda p, mass: p * p / mass, **_MASS),
-                                  lambda: R("wheel", effort=lambda f, mass: mass * f, **_MASS)])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: I("wheel", mass=1.0, domain="generic"),
+        lambda: I("wheel", energy=lambda p, mass: p * p / mass, **_MASS),
+        lambda: R("wheel", effort=lambda f, mass: mass * f, **_MASS),
+    ],
+)
 def test_a_declared_domain_follows_from_no_word(make):
     graph = Graph("g").connect(J1("shaft", domain="hydraulic"), make())
     with pytest.raises(ModelError, match=r'"wheel" has domain (generic|rotation)\n') as caught:

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from bondgraph import GY, J1, Block, C, Compiled, Graph, I, ModelError, Op, R, Se, compile_model, signals
+from bondgraph import GY, J1, Block, C, Compiled, Graph, I, Op, R, Se, compile_model, signals
 from bondgraph.export import fmu
 from bondgraph.sweeps import peak
 from examples.gallery import ENTRIES
@@ -167,10 +167,10 @@ def test_a_functional_mock_up_unit_has_implied_units(tmp_path: Path) -> None:
 
 
 def test_a_live_page_has_implied_units(drive: Compiled) -> None:
-    panels = live_page_module._panels(drive, [["control.y", "voltage.y"], ["error.y"], ["mixed.y"]])
-    assert [each["unit"] for each in live_page_module._panel_facts(panels, drive.program.layout)] == ["V", "rad", ""]
-    with pytest.raises(ModelError, match="E623"):
-        live_page_module._panels(drive, [["control.y", "error.y"]])
+    panels = live_page_module._panels(drive, [["control.y", "error.y", "voltage.y"], ["error.y"], ["mixed.y"]])
+    facts = live_page_module._panel_facts(panels, drive.program.layout)
+    assert [each["unit"] for each in facts] == ["V", "rad", "rad", ""]
+    assert [[curve["column"] for curve in each["curves"]] for each in facts] == [[0, 2], [1], [3], [4]]
 
 
 def test_a_run_and_its_values_need_no_implied_units(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,11 +29,15 @@ def floating() -> Tree:
     base = np.eye(4)
     base[:3] = [[0, 0, 1, 0.2], [1, 0, 0, 0.5], [0, 1, 0, -0.1]]
     y = joints.revolute((0, 1, 0), (0.2, 0, 0))
-    return Tree("floating", (
-        Link("hull", joints.free(), cylinder_inertia(5.0, 0.2, (-0.2, 0, 0), (0.3, 0, 0))),
-        Link("arm", y, cylinder_inertia(1.0, 0.03, (0, 0, 0), (0.3, 0.1, 0)), pose(np.eye(3), (0.2, 0, 0))),
-        Link("other", joints.prismatic((0, 1, 0)), cylinder_inertia(2.0, 0.03, (0, 0, 0), (0, 0.4, 0)), parent="hull"),
-    ), base)  # fmt: skip
+    return Tree(
+        "floating",
+        (
+            Link("hull", joints.free(), cylinder_inertia(5.0, 0.2, (-0.2, 0, 0), (0.3, 0, 0))),
+            Link("arm", y, cylinder_inertia(1.0, 0.03, (0, 0, 0), (0.3, 0.1, 0)), pose(np.eye(3), (0.2, 0, 0))),
+            Link("other", joints.prismatic((0, 1, 0)), cylinder_inertia(2.0, 0.03, (0, 0, 0), (0, 0.4, 0)), parent="hull"),
+        ),
+        base,
+    )
 
 
 def test_centre_and_momentum_are_sums_over_the_links() -> None:
@@ -79,9 +83,15 @@ def test_a_polygon_is_the_hull_of_the_contacts_seen_from_above() -> None:
     assert support_margin(feet[:1], (0.0, 0.3, 0.0)) == pytest.approx(-0.3) and len(support_polygon(feet[:1])) == 1
 
 
-@pytest.mark.parametrize("call", [lambda: support_polygon([0, 0, 1]), lambda: support_margin([[np.nan] * 3], [0] * 3),
-                                  lambda: support_margin(np.eye(3), [0, 0]),
-                                  lambda: support_polygon(np.eye(3), up=(0, 0, 0))])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: support_polygon([0, 0, 1]),
+        lambda: support_margin([[np.nan] * 3], [0] * 3),
+        lambda: support_margin(np.eye(3), [0, 0]),
+        lambda: support_polygon(np.eye(3), up=(0, 0, 0)),
+    ],
+)
 def test_invalid_polygons_are_refused(call: Any) -> None:
     with pytest.raises(ModelError, match="E342"):
         call()

@@ -12,6 +12,7 @@ from screwbond.models.chains import (
     Mimic,
     Tree,
     bias,
+    body_twists,
     chain_graph,
     cylinder_inertia,
     forward_dynamics,
@@ -47,21 +48,28 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 def branched() -> Tree:
     base = np.eye(4)
     base[:3] = [[0.0, 0.0, 1.0, 0.2], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, -0.1]]
-    return Tree("branched", (
-        link("a", joints.revolute((0, 0, 1)), 0.0),
-        link("b", joints.revolute((0, 1, 1) / np.sqrt(2), (0.3, 0, 0)), 0.3),
-        link("c", joints.prismatic((1, 0, 0)), 0.5),
-        link("d", joints.helical((0, 1, 0), (0.3, 0, 0), 0.1), 0.3, parent="a"),
-        link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
-    ), base)  # fmt: skip
+    return Tree(
+        "branched",
+        (
+            link("a", joints.revolute((0, 0, 1)), 0.0),
+            link("b", joints.revolute((0, 1, 1) / np.sqrt(2), (0.3, 0, 0)), 0.3),
+            link("c", joints.prismatic((1, 0, 0)), 0.5),
+            link("d", joints.helical((0, 1, 0), (0.3, 0, 0), 0.1), 0.3, parent="a"),
+            link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
+        ),
+        base,
+    )
 
 
 def two_links(**limits: Any) -> Chain:
     y = (0, 1, 0)
-    return Chain("arm", (
-        link("upper", joints.revolute(y), 0.0, limits=limits.get("upper")),
-        link("fore", joints.revolute(y, (0.3, 0, 0)), 0.3, limits=limits.get("fore")),
-    ))  # fmt: skip
+    return Chain(
+        "arm",
+        (
+            link("upper", joints.revolute(y), 0.0, limits=limits.get("upper")),
+            link("fore", joints.revolute(y, (0.3, 0, 0)), 0.3, limits=limits.get("fore")),
+        ),
+    )
 
 
 def test_rows_of_poses_equal_single_poses() -> None:
@@ -75,6 +83,7 @@ def test_rows_of_poses_equal_single_poses() -> None:
         lambda q, v, a: gravity_forces(tree, GRAVITY, q),
         lambda q, v, a: inverse_dynamics(tree, q, v, a, GRAVITY),
         lambda q, v, a: forward_dynamics(tree, q, v, effort=a, gravity=GRAVITY),
+        lambda q, v, a: body_twists(tree, q, v),
         lambda q, v, a: link_pose_state(tree, 4, q),
         lambda q, v, a: jacobian(tree, "e", q, at=(0.1, 0.2, 0.3)),
         lambda q, v, a: jacobian(tree, "c", q, "link"),

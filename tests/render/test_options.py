@@ -12,6 +12,7 @@ from screwbond.models import rigid_body
 
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
 from tests.inner.render import BLACK, COLOURED, MAX_NODES, diagram, sketch, text_width
+from tests.models.pictures.test_any_model import arm
 from tests.render.graphs import chain, hoist, touching_bodies
 from tests.run.test_accumulation import ball
 
@@ -227,9 +228,15 @@ def test_values_at_bonds_about_an_event():
         assert f">{speed}<" in result.diagram(at=at).svg, at
 
 
-@pytest.mark.parametrize("make", [hoist, units, touching_bodies, lambda: chain(5)])
-def test_values_and_labels_lie_on_nothing(make):
-    root = ElementTree.fromstring(diagram(make(), values=True, labels=True).svg)
+LONG = ("−1.23e−06 N", "−1.23e−06 m/s"), ("|1.23| N m, |4.56| N", "|1.23| rad/s, |4.56| m/s")
+
+
+@pytest.mark.parametrize("are_long", [False, True])
+@pytest.mark.parametrize("make", [hoist, units, touching_bodies, lambda: chain(5), lambda: arm()[1]])
+def test_values_and_labels_lie_on_nothing(make, are_long):
+    model = make()
+    labels = {bond.name: LONG[bond.dimension > 1] for bond in model.freeze().bonds} if are_long else True
+    root = ElementTree.fromstring(diagram(model, values=not are_long, labels=labels).svg)
     found = []
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size, x, y = (float(text.get(key)) for key in ("font-size", "x", "y"))

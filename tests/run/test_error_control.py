@@ -52,6 +52,16 @@ def broken():
     )
 
 
+def jumping():
+    return program(
+        lambda t, x, p, m: [x[1] - s.sign(x[0]), (p[0] - x[0]) - p[0], s.floor(3.0 * t) + s.absolute(x[1])],
+        (3, 1, 0),
+        powers=lambda t, x, p, m: [s.sign(x[0]) * x[1], s.absolute(x[2])],
+        roles=("dissipated", "supplied"),
+        energies=lambda t, x, p, m: [s.absolute(x[0]), 0.5 * x[1] * x[1]],
+    )
+
+
 PROGRAMS = {
     "oscillator": (oscillator, [577.0**2, 80.0]),
     "top": (top, [1.0, 2.0, 3.0]),
@@ -59,6 +69,7 @@ PROGRAMS = {
     "loud": (loud, [1e5]),
     "still": (still, [1e5]),
     "broken": (broken, [2.0]),
+    "jumping": (jumping, [1e3]),
 }
 
 
@@ -79,7 +90,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
     pair = [kind(bound, 1e-7, absolute, 0.01) for kind in (Weights, ErrorWeights)]
     x, noisy = np.zeros(made.states), 0
     for k in range(12):
-        t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.quadratures)
+        t, m, q = 0.1 * k, random.integers(0, 2, made.modes).astype(float), random.normal(size=bound.program.quadratures)
         h, relative = 10.0 ** random.uniform(-6.0, -2.0), 10.0 ** random.uniform(-16.0, -9.0)
         steps = [("begin", (t, x, q, m)), ("refresh", (t, x, m))]
         steps += [("test_noise", (t, x, m, h, relative, implicit)) for implicit in (False, True)]
@@ -88,7 +99,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
                 getattr(own, step)(*given)
             assert_same(*pair)
             noisy += int(pair[0].noise.any())
-        x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-9, 1))
+        x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-18, 1))
     assert noisy > 0 or name not in ("loud", "still"), "no noise was found to compare"
 
 

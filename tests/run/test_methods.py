@@ -11,7 +11,7 @@ import pytest
 
 from bondgraph import J1, C, Graph, I, simulate, warming
 from bondgraph.errors import RunEndedWarning, RunError
-from bondgraph.methods import AUTO, METHODS, RETIRED, MethodEntry, help_text, migrated_settings, names, page_table
+from bondgraph.methods import AUTO, METHODS, RETIRED, START, STIFF, MethodEntry, help_text, migrated_settings, names
 from bondgraph.run_arguments import SETTINGS
 from campaigns.saved import unequal
 from campaigns.small_models import SMALL
@@ -22,6 +22,15 @@ from tests.run.problems import ball, decay, oscillator, program
 
 PAGE = Path(__file__).parents[2] / "docs" / "runs.md"
 OFFERED: Mapping[str, str | MethodEntry] = {**{name: name for name in names()}, "bs32": BS32}
+
+
+def page_table() -> str:
+    rows = [("method", "what it is", "order, order of the dense output", "for"), ("---",) * 4]
+    rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` once the model turns out to be stiff", "", "nearly everything"))
+    rows += [
+        (f'`"{entry.name}"`', entry.meaning, ", ".join(dict.fromkeys(entry.orders)), entry.use) for entry in METHODS.values()
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" if row[0] != "---" else f"|{'|'.join(row)}|" for row in rows)
 
 
 def forgotten(page: str, table: str) -> list[str]:

@@ -55,7 +55,7 @@ def consistent(compiled):
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []
-    for combination in itertools.product(*(range(len(states)) for states, _ in compiled.system.modes.values())):
+    for combination in itertools.product(*(range(len(mode.states)) for mode in compiled.system.modes.values())):
         m = np.array(combination, dtype=float)
         active = np.array([m[edge.slot] == edge.source for edge in edges])
         now, soon = bound.guards(0.0, x, m), bound.guards(STEP, x + STEP * bound.rates(0.0, x, m), m)

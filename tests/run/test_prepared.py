@@ -257,11 +257,11 @@ def test_values_of_runs_count_from_zero_whatever_index_a_table_has():
     run = compile_model(with_restitution(), progress=False).prepare_run(0.1, progress=False)
     starts = {name: np.ravel(value.value) for name, value in run.compiled.states.items()}
     name = next(name for name, value in starts.items() if len(value) == 1)
-    automaton, (states, _) = next((mode.removesuffix(".mode"), told) for mode, told in run.compiled.system.modes.items())
-    table = pandas.DataFrame({"start": [3.0, 1.0, 2.0], "state": [states[0], states[-1], states[0]]}, index=[2, 0, 1])
-    expected = run.start_values_many(initial={name: [3.0, 1.0, 2.0], automaton: [states[0], states[-1], states[0]]})
+    mode = next(iter(run.compiled.system.modes.values()))
+    table = pandas.DataFrame({"start": [3.0, 1.0, 2.0], "state": [mode.states[k] for k in (0, -1, 0)]}, index=[2, 0, 1])
+    expected = run.start_values_many(initial={name: [3.0, 1.0, 2.0], mode.automaton: [mode.states[k] for k in (0, -1, 0)]})
     for found, block in zip(
-        run.start_values_many(initial={name: table["start"], automaton: table["state"]}), expected, strict=True
+        run.start_values_many(initial={name: table["start"], mode.automaton: table["state"]}), expected, strict=True
     ):
         np.testing.assert_array_equal(found, block)
     assert len({tuple(row) for row in expected[1]}) == 3

@@ -82,7 +82,7 @@ def assert_equal(system: System, machine_code: bool = False, samples: int = 2) -
     x0, p0 = blocks(system)
     p_straight, p_loops = (np.concatenate([p0, kernels["prepare"](p0)]) for kernels in (straight, loops))
     rng = np.random.default_rng(0)
-    counts = [len(states) for states, _ in system.modes.values()]
+    counts = [len(mode.states) for mode in system.modes.values()]
     for sample in range(samples):
         x = x0 + 0.1 * sample * rng.normal(size=len(x0))
         for mode in range(max([*counts, 1])):

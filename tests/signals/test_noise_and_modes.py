@@ -208,6 +208,14 @@ def test_a_rate_limiter_follows_steps_and_ramps():
     np.testing.assert_allclose(run["l.y"], np.minimum(0.5 * run.t, 2.0), atol=1e-12)
 
 
+@pytest.mark.parametrize("slope", [1.0, -3.0])
+def test_a_rate_limiter_behind_a_hold_starts_at_its_input(slope):
+    """At the first tick, the input has moved from 0 by rounding error of time."""
+    blocks = signals.ramp("u", slope), signals.hold("h", "u.y", 0.1), signals.rate_limiter("l", "h.y", -50.0, 50.0)
+    run = run_of(*blocks, until=1.0, samples=[0.05 + 0.1 * k for k in range(10)])
+    np.testing.assert_allclose(run["l.y"], 0.1 * slope * np.floor(10.0 * run.t + 1e-9), atol=1e-9 * abs(slope))
+
+
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))

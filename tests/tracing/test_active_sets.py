@@ -152,7 +152,7 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
     monkeypatch.setattr(modewise, "MAX_SEPARATE", 10**6)
     monkeypatch.setattr(modewise, "MAX_CASES", 10**6)
     each = compile_model(make(), backend="numpy")
-    rng, counts = np.random.default_rng(1), [len(states) for states, _ in one.system.modes.values()]
+    rng, counts = np.random.default_rng(1), [len(mode.states) for mode in one.system.modes.values()]
     for modes in itertools.product(*map(range, counts)):
         x = rng.normal(size=len(one.system.initial_row))
         first, second = (model.evaluate(0.7, x, m=np.array(modes, dtype=float)) for model in (one, each))
@@ -170,7 +170,7 @@ def test_circuits_too_many_to_list_share_by_least_norm() -> None:
     slips = np.zeros((len(links), count))
     for k, (a, b) in enumerate(links):
         slips[k, a], slips[k, (a if b is None else b)] = 1.0, 1.0 if b is None else -1.0
-    names, (states, _) = [f"f{k}.effort" for k in range(len(links))], compiled.system.modes["f0.mode"]
+    names, states = [f"f{k}.effort" for k in range(len(links))], compiled.system.modes["f0.mode"].states
     (circuits,) = compiled.system.indeterminate
     assert len(compiled.report().splitlines()) < 100
     rng = np.random.default_rng(5)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import Graph, I, ModelError, R, Se, Sf, UnreliableRunWarning, compile_model
+from bondgraph import Graph, I, ModelError, R, Se, Sf, UnreliableRunWarning, compile_model, signals
 from bondgraph.signals import curve
-from screws.scalars import floor, less, searchsorted, sign, take, where
+from screws.scalars import floor, interpolate, less, searchsorted, sign, sin, take, where
 from tests.inner.tracing import evaluate
 
 LAWS = {
@@ -28,8 +28,21 @@ STEPS = {
     "entry": lambda t: take(VALUES, 12.0 * t),
     "entry of a count": lambda t: 2.0 - take(VALUES, searchsorted(POINTS, t)),
     "smaller entry": lambda t: where(t > 0.5, take(VALUES, 12.0 * t), 1.0),
+    "ramp and entry": lambda t: t + take(VALUES, searchsorted(POINTS, t)),
+    "ramp and one entry of many": lambda t: t + take(np.arange(50.0) == 31.0, searchsorted(np.arange(49.0) / 50.0, t)),
+    "ramp and step": lambda t: t + 1e-3 * where(t > 1e-6, 1.0, 0.0),
+    "one ramp, then another": lambda t: where(t > 0.4, t + 1.0, t),
+    "sawtooth": lambda t: t - floor(t),
+    "wave and its sign": lambda t: sin(7.0 * t) + less(0.3, sin(7.0 * t)),
 }
-"""Piecewise constant functions of time."""
+"""Functions of time that jump."""
+CONTINUOUS = {
+    "modulus": lambda t: (t - 0.3) * sign(t - 0.3),
+    "kink": lambda t: where(t > 0.4, 2.0 * t - 0.4, t),
+    "arcs": lambda t: (t - floor(t)) * (1.0 - t + floor(t)),
+    "ramp and interpolation": lambda t: t + interpolate(1e6 * t, 1e6 * POINTS, VALUES[1:]),
+    "steep ramp": lambda t: interpolate(t, np.array([0.0, 0.5, 0.5 + 1e-6, 1.0]), np.array([0.0, 0.0, 1.0, 1.0])),
+}
 
 
 def circuit(law) -> Graph:
@@ -51,9 +64,9 @@ def test_an_account_without_storages_is_checked(monkeypatch) -> None:
         assert not compiled.simulate(1.0, progress=False).ok
 
 
-def driven(velocity) -> Graph:
+def driven(velocity, reads=("time",)) -> Graph:
     graph = Graph("driven")
-    graph.series(Sf("drive", velocity, signals=["time"]), I("m", mass=2.0))
+    graph.series(Sf("drive", velocity, signals=[*reads]), I("m", mass=2.0))
     return graph
 
 
@@ -61,6 +74,18 @@ def driven(velocity) -> Graph:
 def test_a_mass_does_not_follow_a_step(velocity) -> None:
     with pytest.raises(ModelError, match="E209"):
         compile_model(driven(velocity), progress=False)
+
+
+@pytest.mark.parametrize("velocity", CONTINUOUS.values(), ids=CONTINUOUS)
+def test_a_mass_follows_a_function_with_kinks(velocity) -> None:
+    run = compile_model(driven(velocity), progress=False).simulate(0.9, progress=False)
+    assert run.ok and run["m.flow"] == pytest.approx([velocity(t) for t in run.t], abs=1e-12)
+
+
+def test_a_mass_follows_a_short_table() -> None:
+    graph = driven(lambda y: y, ["table.y"])
+    graph.add(signals.table("table", "time", [0.0, 0.2, 0.5, 1.0], [0.0, 1.0, 0.0, 2.0]))
+    assert compile_model(graph, progress=False).simulate(0.9, progress=False).ok
 
 
 def test_a_mass_follows_an_interpolated_velocity() -> None:

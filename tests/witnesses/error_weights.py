@@ -29,7 +29,7 @@ class Weights:
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
         self._bound, self._rtol, self._absolute, self._longest = bound, rtol, absolute, longest
-        self._n, self._nq = bound.program.states, bound.quadratures
+        self._n, self._nq = bound.program.states, bound.program.quadratures
         width = self._n + self._nq
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
         # Largest rounding of a step where it was decisive, and rates of the parts that implicit methods damp.

@@ -16,19 +16,26 @@ from tests.inner.run import rounding_noise as rules
 def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, longest: float) -> np.ndarray:
     """Return the standard deviation of the rounding error of each rate and each power, (n + quadratures,), in the
     units of states and energies per second."""
-    scales = np.fmax(np.abs(x), size)
-    sigma = np.zeros(len(x) + bound.quadratures)
+    scales, width = np.fmax(np.abs(x), size), len(x) + bound.program.quadratures
+    sigma, unbroken, broken = np.zeros(width), np.zeros(width), np.zeros(width, dtype=bool)
     for span in rules.SPANS:
-        third, fourth = _noise_estimates(bound, t, x, m, span * scales, span * max(abs(t), longest))
-        noisy = np.isfinite(third) & np.isfinite(fourth) & ((fourth > rules.NOISE_RATIO * third) | (span == rules.SPANS[0]))
-        sigma = np.where(noisy, np.fmax(sigma, np.fmin(third, fourth)), sigma)
-    return sigma
+        later = max(span * max(abs(t), longest), rules.CLOCK_SPAN * abs(bound.origin + t))
+        shortest = span == rules.SPANS[0]
+        estimate, rest, interval = _noise_estimates(bound, t, x, m, span * scales, later, shortest)
+        rough, higher = estimate > 0.0, estimate > rules.HIGHER * sigma
+        first, again = rough & (interval >= 0) & higher, rough & (interval == 0) & broken & ~higher
+        unbroken = np.where(first, np.fmax(sigma, rest), np.where(again, np.fmax(unbroken, rest), unbroken))
+        broken = first | again | (broken & ~rough)
+        sigma = np.fmax(sigma, estimate)
+    return np.where(broken, unbroken, sigma)
 
 
 def _noise_estimates(
-    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate the noise by third and by fourth differences, from states `apart` (n,) and times `later` (s) apart."""
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, apart: np.ndarray, later: float, shortest: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Estimate the noise by third and fourth differences, from states `apart` (n,) and times `later` (s) apart; 0 if it is none.
+    Also return the estimate beside the first interval without whose differences the values are smooth, and this interval or
+    -1."""
     apart = apart * rules.directions(len(x))
     k, program = np.arange(float(rules.POINTS)), bound.program
     times, states = bound.clock(t + later * rules.TIME_PART * k), x + k[:, None] * apart
@@ -38,4 +45,12 @@ def _noise_estimates(
         third = np.diff(rows, 3, axis=0)
         fourth = np.diff(third, axis=0)
         thirds, fourths = (np.sqrt(np.mean(each * each, axis=0)) for each in (third, fourth))
-        return thirds / rules.THIRD, fourths / rules.FOURTH
+        thirds, fourths = thirds / rules.THIRD, fourths / rules.FOURTH
+        counts = np.isfinite(thirds) & np.isfinite(fourths) & ((fourths > rules.NOISE_RATIO * thirds) | shortest)
+        rest, interval = thirds.copy(), np.full(len(thirds), -1)
+        for number in reversed(range(rules.POINTS - 1)):
+            smooth_rows = third[[row for row in range(len(third)) if not row <= number < row + 3]]
+            without = np.sqrt(np.mean(smooth_rows * smooth_rows, axis=0)) / rules.THIRD
+            smooth = (thirds > 0.0) & (without <= rules.BREAK * thirds)
+            rest, interval = np.where(smooth, without, rest), np.where(smooth, number, interval)
+    return np.where(counts, np.fmin(thirds, fourths), 0.0), rest, interval

@@ -8,7 +8,6 @@ repeats the run.
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -18,12 +17,12 @@ from bondgraph.emit.elementary.code import ELEMENTARY, PERIODIC, symbol
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import CompileError, binding, cross_target
 from bondgraph.emit.printers.llvm_procedures import module_text, number
+from bondgraph.emit.text import on_the_stack
 from bondgraph.errors import Problem
 
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
-_WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 _KERNEL = "ptx_kernel"
 
 
@@ -50,7 +49,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
     every = [*texts, elementary_text()]
     machine = target().create_target_machine(cpu=PROCESSOR, features=FEATURES, opt=3)
-    every = [f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{_on_the_stack(text)}' for text in every]
+    every = [f'target datalayout = "{machine.target_data}"\ntarget triple = "{TRIPLE}"\n{on_the_stack(text)}' for text in every]
     key = cache.key(TRIPLE, PROCESSOR, FEATURES, "passes 2 level 3", llvmlite.__version__, entry, *every)
     code = cache.load(key)
     if code is None:
@@ -80,10 +79,6 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return module
-
-
-def _on_the_stack(text: str) -> str:
-    return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 
 NOTE_FAR = "note_far_angle"

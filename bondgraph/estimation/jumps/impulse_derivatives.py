@@ -89,7 +89,8 @@ class RunKernels:
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
         self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
-        self.surfaces = functools.cache(variational.surfaces)
+        self.surfaces_of_rates = functools.cache(variational.surfaces_of_rates)
+        self.surfaces_of_guard = functools.cache(variational.surfaces_of_guard)
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
         """Evaluate a kernel of an event at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""

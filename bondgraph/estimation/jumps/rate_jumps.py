@@ -31,7 +31,7 @@ MAX_KINKS = 1000
 
 class RateJumps:
     def __init__(self, kernels: RunKernels):
-        self._kernels, self._jump = kernels, kernels.surfaces()
+        self._kernels, self._jump = kernels, kernels.surfaces_of_rates()
         self._count = 0 if self._jump is None else self._jump.kernel.n_out // (kernels.variational.k + 2)
         self._kinks = np.zeros(self._count, dtype=int)
         self.doubts: dict[str, None] = {}

@@ -90,7 +90,7 @@ def _crossing(
     span, rest = COINCIDING * kernels.bound.span, np.zeros(S.shape[1])
     values = kernels.values(kernels.guard(transition), at, S, rest, f)
     value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
-    jump = kernels.surfaces(transition) if not abs(value) < span * abs(speed) else None
+    jump = kernels.surfaces_of_guard(transition) if not abs(value) < span * abs(speed) else None
     if jump is not None:
         table = kernels.values(jump, at, S, rest, f).reshape(S.shape[1] + 2, -1)
         with np.errstate(all="ignore"):

@@ -18,7 +18,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from bondgraph.assembly.system import Loop, LoweredTransition, System, is_intern
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.points import Point, consistent, point_of
-from bondgraph.errors import refusal
+from bondgraph.errors import FixedEntries, refusal
 from bondgraph.tape.opcodes import NAMES
 from bondgraph.tape.routine import Listing, listing
 from bondgraph.tape.specialise import Code
@@ -66,6 +65,10 @@ class Entry:
     @property
     def size(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def indices(self) -> range:
+        return range(self.start, self.start + self.size)
 
     @property
     def comment(self) -> str:
@@ -216,8 +219,8 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     steps = {word: listing(routine.reference) for word, routine in routines.items()}
     loops = [loop for loop in system.loops if loop.guesses]
     modes = [
-        (n.removesuffix(".mode"), (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(states)))
-        for n, (states, _) in system.modes.items()
+        (mode.automaton, (), "", ": " + ", ".join(f"{k} {state}" for k, state in enumerate(mode.states)))
+        for mode in system.modes.values()
     ]
     units = compiled.program.layout.units
     x = entries(_valued(system, [state.name for state in system.states], units), BLOCKS)
@@ -227,10 +230,10 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     return Content(
         name=name,
         system=system,
-        routines=MappingProxyType(
+        routines=FixedEntries(
             {word: steps[word] for word in ("prepare", "rates", "jacobian", "outputs", "guards", "powers", "energies")}
         ),
-        code=MappingProxyType(routines),
+        code=FixedEntries(routines),
         x=x,
         p=p,
         m=m,
@@ -257,7 +260,7 @@ def content_of(model: Compilable, name: str | None, caller: str) -> Content:
 
 
 def transition_text(system: System, event: LoweredTransition) -> str:
-    states = list(system.modes.values())[event.slot][0]
+    states = list(system.modes.values())[event.slot].states
     return f"{event.automaton}: {states[event.source]} to {states[event.target]}"
 
 
@@ -289,7 +292,7 @@ def _named(entries: Iterable[Entry]) -> list[str]:
 
 def _of_events(system: System, steps: Mapping[str, Listing], word: str) -> Mapping[int, Listing]:
     routines = {k: steps.get(f"{word}_{k}") for k in range(len(system.events))}
-    return MappingProxyType({k: routine for k, routine in routines.items() if routine is not None})
+    return FixedEntries({k: routine for k, routine in routines.items() if routine is not None})  # type: ignore[misc, return-value]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from bondgraph.compile.pipeline import Compilable
+from bondgraph.errors import FixedEntries
 from bondgraph.export.code.content import BLOCKS, Content, Phrases, comment_safe, content_of, count, event_notes
 from bondgraph.export.code.printer import Dialect, constant, pieces
 from bondgraph.output.cells import files
@@ -85,7 +85,7 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     reserved, E271 if an operation has no form in MATLAB, E262 if no solution of an algebraic loop is found at the start.
     """
     content = content_of(model, name, "matlab_source")
-    return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))
+    return MatlabSource(content.name, FixedEntries({f"{name}.m": text for name, text in _functions(content).items()}))
 
 
 def _functions(content: Content) -> dict[str, str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import refusal
+from bondgraph.errors import FixedEntries, refusal
 from bondgraph.export.code.content import BLOCKS, Content, Entry, content_of, count, identifiers
 from bondgraph.export.code.self_contained import with_prepare
 from bondgraph.export.symbolic import elementary_forms, inputs_of
@@ -236,9 +235,7 @@ def sympy_model(model: Compilable) -> SymPyModel:
     content = content_of(compiled, None, "sympy_model")
     symbols, names, units = _symbols(content)
     sources = set(inputs_of(compiled))
-    source_indices = [
-        index for entry in content.p if entry.name in sources for index in range(entry.start, entry.start + entry.size)
-    ]
+    source_indices = [index for entry in content.p if entry.name in sources for index in entry.indices]
     other_indices = sorted(set(range(count(content.p))) - set(source_indices))
     (t,), x, symbols_of_p, m = symbols
     u, p = (tuple(symbols_of_p[index] for index in indices) for indices in (source_indices, other_indices))
@@ -259,21 +256,21 @@ def sympy_model(model: Compilable) -> SymPyModel:
         u=u,
         p=p,
         m=m,
-        names=MappingProxyType(names),
-        units=MappingProxyType(units),
+        names=FixedEntries(names),
+        units=FixedEntries(units),
         start=(start.x, start.p[source_indices], start.p[other_indices], start.m),
         rates=routine(content.routines["rates"]),
         outputs=routine(content.routines["outputs"]),
         guards=routine(content.routines["guards"]),
-        resets=MappingProxyType({k: routine(steps) for k, steps in content.resets.items()}),
-        pushes=MappingProxyType({k: routine(steps) for k, steps in content.pushes.items()}),
+        resets=FixedEntries({k: routine(steps) for k, steps in content.resets.items()}),  # type: ignore[misc, arg-type]
+        pushes=FixedEntries({k: routine(steps) for k, steps in content.pushes.items()}),  # type: ignore[misc, arg-type]
         ticks=tuple(routine(tick.routine) for tick in content.ticks),
         clocks=clocks,
         loops=tuple(
             (routine(steps), tuple(k for name in loop.guesses for k in state_indices[name])) for loop, steps in content.loops
         ),
         transitions=tuple((event.slot, event.source, event.target) for event in content.system.events),
-        labels=MappingProxyType({word: _labels(content.tables[word]) for word in ("states", "outputs", "guards")}),
+        labels=FixedEntries({word: _labels(content.tables[word]) for word in ("states", "outputs", "guards")}),
     )
 
 
@@ -290,5 +287,5 @@ def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], d
         taken += words
         blocks.append(tuple(sympy.Symbol(word, real=True) for word in words))
         names |= dict(zip(blocks[-1], labels, strict=True))
-        units |= {blocks[-1][index]: e.unit for e in entries if e.unit for index in range(e.start, e.start + e.size)}
+        units |= {blocks[-1][index]: e.unit for e in entries if e.unit for index in e.indices}
     return blocks, names, units

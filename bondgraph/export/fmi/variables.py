@@ -93,7 +93,7 @@ def interface_of(
     constants: dict[str, str] = {}
     for reason, decided in (("the times of clocks or time events", clocks), ("start values", starts)):
         for name, entry in parameters.items():
-            if not set(decided).isdisjoint(range(entry.start, entry.start + entry.size)):
+            if not set(decided).isdisjoint(entry.indices):
                 constants.setdefault(name, reason)
     for name in inputs:
         if name not in parameters:
@@ -182,8 +182,8 @@ def variables_of(
         result += [ModelVariable(VariableKind.RATE, name, each.first, "local", "continuous", each.shape) for each, name in rates]
     result += [parameter(entry) for entry in _listed(content.p)]
     result += [shown(VariableKind.OUTPUT, entry) for entry in _listed(content.y) if entry.name not in interface.hidden]
-    for entry, (names, _) in zip(content.m, system.modes.values(), strict=True):
-        result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=tuple(names)))
+    for entry, mode in zip(content.m, system.modes.values(), strict=True):
+        result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=mode.states))
     if exchange:
         result += [ModelVariable(VariableKind.INDICATOR, f"guard {k + 1}", k, "local", "continuous") for k in range(guards)]
     return _named_once(each for each in result if each.size)

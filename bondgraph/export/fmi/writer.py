@@ -222,12 +222,12 @@ def _deciding_starts(
             try:
                 x_other, m_other, _ = compiled.starting_point(initial, {**(parameters or {}), entry.name: other}, t)
             except ScrewbondError:  # a different value has no consistent start
-                deciding += range(entry.start, entry.start + entry.size)
+                deciding += entry.indices
                 continue
             moved = np.abs(x_other - x) > 1e-3 * _CHANGE * np.maximum(1.0, np.abs(x))
             moved[solved] = False
             if moved.any() or not np.array_equal(m, m_other):
-                deciding += range(entry.start, entry.start + entry.size)
+                deciding += entry.indices
     return tuple(deciding)
 
 

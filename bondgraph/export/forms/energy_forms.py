@@ -8,11 +8,11 @@ E is the identity except for displacements of springs, on which only V depends, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
+from bondgraph.errors import FixedEntries
 from bondgraph.export.forms.derivation.structure import arranged, inverse, slopes_of
 from bondgraph.export.forms.derivation.virtual_power import mechanics_of, no_form
 from bondgraph.export.forms.expression_text import letter_of
@@ -114,7 +114,7 @@ def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
     form = "Lagrange's or Hamilton's equations"
     for path, element in compiled.model.elements.items():
         law = element.law
-        if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
+        if isinstance(law, laws.Storage) and laws.is_inertia(law) and path not in compiled.causality.derivative:
             raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy", form)
         if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.has_user_bias:
             raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`", form)
@@ -141,4 +141,4 @@ def _momentum(velocity: str) -> str:
 
 def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
     momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
-    return MappingProxyType(momenta | dict(mechanics.letters))
+    return FixedEntries(momenta | dict(mechanics.letters))

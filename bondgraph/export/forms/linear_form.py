@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from bondgraph.assembly.stages import stages_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import FixedEntries, ModelError, refusal
 from bondgraph.export.forms.algebra.canonical import canonical
 from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
 from bondgraph.export.forms.expression_text import ExpressionWriter, latex_lines, letter_of, plain_lines
@@ -123,7 +122,7 @@ def linear_equations(
         equations.states,
         equations.inputs,
         tuple(equations.outputs),
-        MappingProxyType({p: v for p, v in equations.parameters.items() if p in {s.name for s in matrix.free_symbols}}),
+        FixedEntries({p: v for p, v in equations.parameters.items() if p in {s.name for s in matrix.free_symbols}}),
         equations.letters,
         equations.modes,
     )

@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from bondgraph.assembly.system import State, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states, unknown_name
-from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
+from bondgraph.errors import FixedEntries, ModelError, Problem, raise_if_any, refusal
 from bondgraph.export.forms.algebra.canonical import canonical, decimal, rational
 from bondgraph.export.forms.algebra.definitions import Definitions
 from bondgraph.export.forms.algebra.elimination import BY_PARTS, READABLE, Limits, eliminate
@@ -76,18 +75,18 @@ def mode_combinations(
 ) -> list[Modes]:
     read = {arg for index in statements for arg in system.statements[index].args}
     choices = []
-    for mode, (states, _) in system.modes.items():
-        if mode in read:
-            fixed = fixed_modes.get(mode.removesuffix(".mode"))
-            if enumerate_modes or fixed is not None or len(states) == 1:
-                choices.append([(mode, k) for k, state in enumerate(states) if fixed in (None, state)])
+    for name, mode in system.modes.items():
+        if name in read:
+            fixed = fixed_modes.get(mode.automaton)
+            if enumerate_modes or fixed is not None or len(mode.states) == 1:
+                choices.append([(name, k) for k, state in enumerate(mode.states) if fixed in (None, state)])
     return list(itertools.product(*choices)) if enumerate_modes else [tuple(choice[0] for choice in choices)]
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     read = {arg for index in statements for arg in system.statements[index].args}
-    states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
-    return {name: states for name, states in states_of.items() if name not in fixed_modes}
+    modes = (mode for name, mode in system.modes.items() if name in read)
+    return {mode.automaton: mode.states for mode in modes if mode.automaton not in fixed_modes}
 
 
 def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
@@ -109,7 +108,7 @@ def piecewise(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> Any:
 
 def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) -> tuple[Case, ...]:
     def words(combination: Modes) -> str:
-        return ", ".join(f"{mode.removesuffix('.mode')}: {system.modes[mode][0][k]}" for mode, k in combination)
+        return ", ".join(f"{system.modes[name].automaton}: {system.modes[name].states[k]}" for name, k in combination)
 
     out = [("; ".join(map(words, when)), expression) for when, expression in groups]
     if len(groups) > 1 and len(groups[-1][0]) > 2:
@@ -211,17 +210,17 @@ def state_equations(
     symbols += sorted({s.name for s in (*beyond, *slopes.values()) if s.is_Symbol and s.name in occurring})
     return StateEquations(
         name=system.name,
-        equations=MappingProxyType({name: joined[name] for name in labels}),
-        outputs=MappingProxyType({name: joined[name] for name in names[len(labels) :]}),
-        ticks=MappingProxyType(ticks),
-        definitions=MappingProxyType(definitions_by_name),
+        equations=FixedEntries({name: joined[name] for name in labels}),
+        outputs=FixedEntries({name: joined[name] for name in names[len(labels) :]}),
+        ticks=FixedEntries(ticks),
+        definitions=FixedEntries(definitions_by_name),
         systems=systems,
         states=labels,
         inputs=tuple(symbols),
-        parameters=MappingProxyType(numbers_of(system, occurring - set(symbols))),
-        letters=MappingProxyType(letters_of(compiled, inputs, outputs)),
-        cases=MappingProxyType({name: cases_in_words(system, each) for name, each in groups.items()}),
-        modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
+        parameters=FixedEntries(numbers_of(system, occurring - set(symbols))),
+        letters=FixedEntries(letters_of(compiled, inputs, outputs)),
+        cases=FixedEntries({name: cases_in_words(system, each) for name, each in groups.items()}),
+        modes=FixedEntries({name: mode.states for name, mode in system.modes.items()}),
     )
 
 
@@ -257,7 +256,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
         values = eliminate(system, stages, env, request.slopes, definitions, limits)
         scalars = [sympy.S(scalar) for name in request.requested for scalar in scalars_of(values[name])]
         for name, scalar in zip(request.names, scalars, strict=True):
-            free = tuple((mode, k) for mode, k in combination if mode.removesuffix(".mode") not in held)
+            free = tuple((mode, k) for mode, k in combination if system.modes[mode].automaton not in held)
             results[name].append((free, canonical(scalar, request.moving) if limits is READABLE else scalar))
     return definitions, results
 
@@ -279,11 +278,11 @@ def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], mod
         if name not in system.parameters:
             yield unknown_name("E250", name, "a parameter, so not an input", system.parameters)
     for name, state in modes.items():
-        automaton = system.modes.get(f"{name}.mode")
-        if automaton is None:
-            yield unknown_name("E122", name, "an automaton", [mode.removesuffix(".mode") for mode in system.modes])
-        elif state not in automaton[0]:
-            yield unknown_name("E122", state, f'a state of the automaton "{name}"', automaton[0])
+        mode = system.modes.get(f"{name}.mode")
+        if mode is None:
+            yield unknown_name("E122", name, "an automaton", [each.automaton for each in system.modes.values()])
+        elif state not in mode.states:
+            yield unknown_name("E122", state, f'a state of the automaton "{name}"', mode.states)
 
 
 def _is_small(system: System, needed: Collection[int]) -> bool:

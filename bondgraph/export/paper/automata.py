@@ -195,7 +195,7 @@ def _label(x: float, y: float, label: str, anchor: str) -> str:
 def automaton_blocks(writer: Writer, model: Model, path: str, number: str) -> list[Block]:
     system = writer.system
     mode = f"{path}.mode"
-    states, start = system.modes[mode]
+    states, start = system.modes[mode].states, system.modes[mode].start
     counted = join_words(", ", ((InlineCode(state), f" ({k})") for k, state in enumerate(states)))
     events = [event for event in system.events if event.automaton == path]
     source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))

@@ -136,7 +136,7 @@ class Writer:
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
-        names, states = self.letters[mode], self.system.modes[mode][0]
+        names, states = self.letters[mode], self.system.modes[mode].states
         return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
     def slope(self, name: str) -> str:

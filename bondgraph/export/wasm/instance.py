@@ -103,7 +103,7 @@ def page_part(name: str) -> str:
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
     """Return WebAssembly that performs a run and outputs these slots of states, modes and outputs, one column for each number."""
-    places = [k for slot in shown if slot.block == "out" for k in range(slot.start, slot.stop)]
+    places = [k for slot in shown if slot.is_output for k in range(slot.start, slot.stop)]
     names = list(dict.fromkeys(name for _, name in run.image.calls))
     code = run.content.code
     kernels = [name for name in code if name in names or (name == "prepare" and code[name].outputs)]
@@ -150,9 +150,9 @@ def _starts(row: RowLayout) -> dict[str, int]:
 def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
     columns, outputs = list[tuple[str, int]](), 0
     for slot in shown:
-        first = outputs if slot.block == "out" else slot.start
+        first = outputs if slot.is_output else slot.start
         columns += [(_SOURCES[slot.block], first + k) for k in range(slot.size)]
-        outputs += slot.size if slot.block == "out" else 0
+        outputs += slot.size if slot.is_output else 0
     return columns
 
 

@@ -19,6 +19,7 @@ from bondgraph.emit.interpreter import code as interpreter
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.machine import binding, cross_target, have_llvm
 from bondgraph.emit.printers.llvm_procedures import module_text, number
+from bondgraph.emit.text import WORKSPACE, on_the_stack
 from bondgraph.export.wasm.binary import with_exports
 from bondgraph.export.wasm.multiply_add import multiply_add
 from bondgraph.run.batch.image import solver_libraries
@@ -31,8 +32,6 @@ INTERPRETER = ("interpret", "step_")
 """Name prefixes of the functions of the interpreter of derivatives."""
 _FUSED = multiply_add.__name__
 _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
-_WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Call by which `emit.text` allocates a large workspace on the heap."""
 _SHARED = "elementary."
 _DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)
 _TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*)", align 8$', re.MULTILINE)
@@ -83,13 +82,12 @@ def _for_target(text: str) -> str:
     (`constants`); fused operations call `multiply_add`, unless the module defines that function."""
     for old, new in _REPLACED.items() if f"@{_FUSED}(" not in text else ():
         text = text.replace(old, new)
-    text = _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
-    text = _TABLE.sub(r"@\1 = external constant [\2 x i8]", text)
+    text = _TABLE.sub(r"@\1 = external constant [\2 x i8]", on_the_stack(text))
     return _DEFINITION.sub(r'\1 "no-jump-tables"="true" {', text)
 
 
 def workspaces(texts: Iterable[str]) -> int:
-    return sum(int(size) for text in texts for size in _WORKSPACE.findall(text))
+    return sum(int(size) for text in texts for size in WORKSPACE.findall(text))
 
 
 def constants(texts: Iterable[str]) -> dict[str, bytes]:

@@ -2,19 +2,13 @@
 const FONT = '11px "Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif', LEFT = 58, RIGHT = 14, TOP = 8, FOOT = 34;
 const $ = id => document.getElementById(id);
 function make(tag, facts = {}, ...inside) { const node = document.createElement(tag); for (const [k, v] of Object.entries(facts)) node.setAttribute(k, v); node.append(...inside); return node; }
-const written = v => { const text = String(Number(v.toPrecision(5))); return (text.length > 9 ? v.toExponential(2) : text).replace("e+", "e").replace(/-/g, "−"); };
 const dark = matchMedia("(prefers-color-scheme: dark)"), ofPage = name => getComputedStyle(document.body).getPropertyValue(`--${name}`);
-const colour = k => ofPage(`curve${k % 6}`);
-function ticks(low, high, count) {
-  const raw = (high - low) / count, power = 10 ** Math.floor(Math.log10(raw)), step = power * [1, 2, 5, 10].find(m => m * power >= raw * (1 - 1e-9)), out = [];
-  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) out.push(k * step);
-  return out.map(v => Number(v.toPrecision(12)));
-}
+const colour = k => ofPage(`curve${k % 6}`), dashed = k => k >= 6;
 const values = new Map();
 let first = null, now = null, pointer = null;
 const panels = S.panels.map(panel => {
   const outputs = panel.curves.map(() => make("output", { "aria-live": "off" }));
-  const legend = panel.curves.map((curve, k) => make("span", {}, make("i", { style: `color:var(--curve${k % 6})` }), withUnit(curve.name, panel.unit && `(${panel.unit})`) + " ", outputs[k]));
+  const legend = panel.curves.map((curve, k) => make("span", {}, make("i", { style: `color:var(--curve${k % 6});border-top-style:${dashed(k) ? "dashed" : "solid"}` }), withUnit(curve.name, panel.unit && `(${panel.unit})`) + " ", outputs[k]));
   const canvas = make("canvas", { role: "img", "aria-label": `${panel.curves.map(c => c.name).join(", ")} over time` });
   $("panels").append(make("section", { class: "panel" }, make("div", {}, ...legend), canvas));
   canvas.onpointermove = e => { const box = canvas.getBoundingClientRect(); pointer = (e.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT); draw(); };
@@ -35,25 +29,25 @@ function drawPanel({ canvas, curves, outputs, unit }) {
   const X = t => LEFT + (w - LEFT - RIGHT) * (t - start) / (end - start), Y = v => TOP + (h - TOP - FOOT) * (high - v) / (high - low);
   const line = (...points) => { g.beginPath(); points.forEach(([x, y]) => g.lineTo(x, y)); g.stroke(); };
   g.strokeStyle = ofPage("grid"); g.fillStyle = ofPage("muted"); g.lineWidth = 1; g.textAlign = "right"; g.textBaseline = "middle";
-  for (const v of ticks(low, high, Math.max(2, h / 45))) { line([LEFT, Y(v)], [w - RIGHT, Y(v)]); g.fillText(written(v), LEFT - 6, Y(v), LEFT - 20); }
-  g.save(); g.translate(10, TOP + (h - TOP - FOOT) / 2); g.rotate(-Math.PI / 2); g.textAlign = "center"; g.fillText(unit, 0, 0); g.restore();
+  const marks = ticks(low, high, Math.max(2, h / 45)), texts = tickLabels(marks);
+  marks.forEach((v, k) => { line([LEFT, Y(v)], [w - RIGHT, Y(v)]); g.fillText(texts[k], LEFT - 6, Y(v), LEFT - 8); });
   g.textAlign = "center"; g.textBaseline = "top";
-  for (const t of ticks(start, end, Math.max(2, w / 110))) { line([X(t), TOP], [X(t), h - FOOT]); g.fillText(written(t), X(t), h - FOOT + 5); }
+  timeTicks(g, start, end, w - LEFT - RIGHT).forEach(([t, text]) => { line([X(t), TOP], [X(t), h - FOOT]); g.fillText(text, Math.min(X(t), w - 1 - .5 * g.measureText(text).width), h - FOOT + 5); });
   g.fillText("time (s)", (LEFT + w - RIGHT) / 2, h - 14);
   g.strokeStyle = ofPage("frame"); g.strokeRect(LEFT + .5, TOP + .5, w - LEFT - RIGHT - 1, h - TOP - FOOT - 1);
   g.save(); g.beginPath(); g.rect(LEFT, TOP, w - LEFT - RIGHT, h - TOP - FOOT); g.clip();
   for (const [t] of now.events.slice(0, 400)) line([X(t), TOP], [X(t), TOP + 6]);
   for (const [run, alpha, width] of first === now ? [[now, 1, 1.8]] : [[first, .4, 1.4], [now, 1, 1.8]]) curves.forEach(({ column }, k) => {
-    g.globalAlpha = alpha; g.lineWidth = width; g.strokeStyle = colour(k);
+    g.globalAlpha = alpha; g.lineWidth = width; g.strokeStyle = colour(k); g.setLineDash(dashed(k) ? [5, 3] : []);
     line(...Array.from(run.curves.columns[column], (v, i) => [X(run.curves.t[i]), Y(v)]));
   });
-  g.globalAlpha = 1;
+  g.globalAlpha = 1; g.setLineDash([]);
   const { t, columns } = now.curves, seen = pointer !== null && pointer >= 0 && pointer <= 1 && t.length;
   let at = t.length - 1;
   if (seen) { const found = t.findIndex(time => time >= start + pointer * (end - start)); at = found < 0 ? at : found; }
   if (seen) { g.strokeStyle = ofPage("muted"); g.lineWidth = 1; line([X(t[at]), TOP], [X(t[at]), h - FOOT]); }
   g.restore();
-  curves.forEach(({ column }, k) => { outputs[k].textContent = t.length ? `${withUnit(written(Math.abs(columns[column][at]) < 1e-9 * (high - low) ? 0 : columns[column][at]), unit)} at ${written(t[at])} s` : ""; });
+  curves.forEach(({ column }, k) => { outputs[k].textContent = t.length ? `${withUnit(written(Math.abs(columns[column][at]) < 1e-9 * (high - low) ? 0 : columns[column][at]), unit)} at ${written(t[at], order(end - start) - 3, end - start)} s` : ""; });
 }
 function draw() { if (now) panels.forEach(drawPanel); }
 function show(run) {

@@ -16,7 +16,7 @@ import numpy as np
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import refusal
 from bondgraph.export.run.c import run_content
 from bondgraph.export.run.source import RunContent
 from bondgraph.export.wasm.instance import instance_of, packed_text, page_json, page_part, script
@@ -27,6 +27,7 @@ from bondgraph.output.plot_style import FLAT
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
+from bondgraph.units import entry_units
 from screws.names import similar_names
 
 DEFAULT_PANELS = 4
@@ -88,14 +89,13 @@ def live_page(
     path : file to write, which must end in .html.
     t_end : end of the run, s.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
-    show : quantities to plot, one panel for each name or list of names with the same unit; by default at most four, states
-        first.
+    show : quantities to plot, one panel for each unit of each name or list of names; by default at most four, states first.
     title : heading; by default the model's name.
     initial, parameters, settings : as for `simulate`.
 
     Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for one that
-    sets times of clocks or time events, E622 for an invalid range, E623 for quantities that cannot be shown, or cannot share a
-    panel; `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
+    sets times of clocks or time events, E622 for an invalid range, E623 for quantities that cannot be shown;
+    `KeyError` for an unknown quantity in `show`; `FileError` E415, E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -109,7 +109,8 @@ def live_page(
         "flat": FLAT,
     }
     native = compiled.simulate(t_end, parameters=parameters, initial=initial, **settings)
-    facts |= {"doubts": doubts_of(native), "script": packed_text(f'"use strict";\n{script()}{page_part("page.js")}'.encode())}
+    lines = f'"use strict";\n{page_part("numbers.js")}{script()}{page_part("page.js")}'
+    facts |= {"doubts": doubts_of(native), "script": packed_text(lines.encode())}
     if is_available():
         data = instance_of(run, [slot for panel in panels for _, slot in panel]).text(facts)
     else:
@@ -127,31 +128,18 @@ Panel = Sequence[tuple[str, Slot]]
 def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
     layout, name = compiled.program.layout, compiled.model.name
     if show is None:
-        plain = [word for block in ("x", "out") for word in layout.names(block) if _has_one_unit(layout, word)]
+        plain = [word for block in ("x", "out") for word in layout.names(block) if layout[word].size]
         show = plain[:DEFAULT_PANELS]
     panels: list[Panel] = [
         [(each, layout[each]) for each in names_of(words, "show")] for words in ([show] if isinstance(show, str) else show)
     ]
     for panel in panels:
-        names = [word for word, _ in panel]
-        units = {layout.unit(word) for word in names}
-        if any(slot.block == "p" for _, slot in panel):
-            raise _refuse_panel(name, *names, why="a parameter has only one value in a run")
-        if len(units) != 1 or not all(_has_one_unit(layout, word) for word in names):
-            words = ", ".join(f'"{word}" ({layout.unit(word) or "1"})' for word in names)
-            why = f"the curves of a panel need the same unit, but their units are {words or 'none'}"
-            raise _refuse_panel(name, *names, why=why, several=len(units) > 1)
+        names = ", ".join(f'"{word}"' for word, _ in panel) or "an empty panel"
+        if not any(slot.size for _, slot in panel) or any(slot.is_parameter for _, slot in panel):
+            why = "a parameter has only one value in a run" if panel else "it contains no quantity"
+            cure = "states, outputs and modes in `compiled.names()`"
+            raise refusal("E623", f"{names} cannot be shown on a page", cure, about=name, why=why)
     return panels
-
-
-def _has_one_unit(layout: Layout, name: str) -> bool:
-    return layout[name].size > 0 and not set(",;") & set(layout.unit(name))
-
-
-def _refuse_panel(model: str, *names: str, why: str, several: bool = False) -> ModelError:
-    shown = ", ".join(f'"{name}"' for name in names) or "an empty panel"
-    cure = "a separate panel for each unit" if several else "states, outputs and modes in `compiled.names()`"
-    return refusal("E623", f"{shown} cannot be shown on a page", cure, about=model, why=why)
 
 
 def _labels(name: str, slot: Slot) -> Iterator[str]:
@@ -160,14 +148,17 @@ def _labels(name: str, slot: Slot) -> Iterator[str]:
 
 
 def _panel_facts(panels: Sequence[Panel], layout: Layout) -> list[dict[str, Any]]:
-    columns = itertools.count()
-    return [
-        {
-            "unit": _shown_unit(layout.unit(panel[0][0])),
-            "curves": [{"name": label, "column": next(columns)} for word, slot in panel for label in _labels(word, slot)],
-        }
-        for panel in panels
-    ]
+    """Return the data of one panel for each unit of each panel."""
+    columns, facts = itertools.count(), list[dict[str, Any]]()
+    for panel in panels:
+        curves: dict[str, list[dict[str, Any]]] = {}
+        for word, slot in panel:
+            unit = layout.unit(word)
+            units = entry_units(unit, slot.shape)
+            for label, each in zip(_labels(word, slot), itertools.repeat(unit) if units is None else units.flat, strict=False):
+                curves.setdefault(_shown_unit(each), []).append({"name": label, "column": next(columns)})
+        facts += [{"unit": unit, "curves": each} for unit, each in curves.items()]
+    return facts
 
 
 def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
@@ -184,9 +175,9 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         numbers = [word for word in layout.names("p") if not layout[word].shape]
         near = [f'"{each}"' for each in similar_names(name, numbers) or numbers[:DEFAULT_PANELS]]
         raise refusal("E620", f'"{name}" cannot have a slider: the model has no such parameter', *near, about=model) from None
-    if slot.block != "p" or slot.shape:
+    if not slot.is_parameter or slot.shape:
         why = f"its shape is {slot.shape}" if slot.shape else "it is not a parameter"
-        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
+        cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.is_parameter else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
         why = "the times of clocks or time events depend on it, but the export fixes these times"

@@ -27,6 +27,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.laws import Parameter
 from bondgraph.model.modal import by_mode
 from screws.names import similar_names
+from screws.numeric_arguments import excerpt
 
 Maker = Callable[..., Element | Graph]
 
@@ -67,7 +68,7 @@ _USUAL_WORDS = {
     "gyrator": "GY",
 }
 """Kind for each common name in physics, for messages."""
-_QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
+_QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.,:]))((?![*/+\-<>=(\[]).+)")
 """Number and unit; the number is as long as possible, so that e-3 in 1e-3 is not a unit."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"
 BLOCK_KEYS = ("equations", "inputs", "states", "rates", "updates", "parameters", "units", "symbols", "period", "offset", "breaks")
@@ -226,9 +227,9 @@ class ElementReader:
         try:
             return arithmetic(text, names)
         except InvalidFormula as error:
-            shown = text if len(text) < 60 else f"{text[:56]} ..."
-            cure = f"arithmetic with {', '.join(names) or 'numbers'}; docs/files.md lists the functions"
-            raise self._error("E634", path, f'the formula "{shown}" is invalid: {error}', cure) from None
+            unread = "" if names else ", or with signals and parameters that are listed beside it, as in signals: [time]"
+            cure = f"arithmetic with {', '.join(names) or 'numbers'}{unread}; docs/files.md lists the functions"
+            raise self._error("E634", path, f'the formula "{excerpt(text)}" is invalid: {error}', cure) from None
 
     def _block(self, name: str, path: str, described: Any) -> Element:
         path = f"{path}.Block"

@@ -11,6 +11,10 @@ from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
 """Minimum visible length of a horizontal bond, px; a vertical bond may be 6 px shorter."""
+LABEL_SPACE = 36.0
+"""Length of a horizontal bond beyond its labels, for half arrow, stroke and dimension, px."""
+LABEL_GAP = 30.0
+"""Space in px that the labels of two neighbouring vertical bonds need besides their widths."""
 NAME_GAP = 13.0
 """Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
@@ -39,6 +43,7 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
     """Return centres (n, 2) in px, x to the right and y downwards; equal parts with equal cells are congruent."""
     count = len(sketch.nodes)
     joined = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
+    labels = _label_needs(sketch, cells)
     chains = [sketch.chain(i) for i in range(count)]
     spans = {box.path: (cells[list(box.members)].min(axis=0), cells[list(box.members)].max(axis=0)) for box in sketch.boxes}
     space = sides(sketch, cells)
@@ -54,11 +59,27 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
             same_rows = bool(low_i[1] <= high_j[1] and low_j[1] <= high_i[1])
             same_columns = bool(low_i[0] <= high_j[0] and low_j[0] <= high_i[0])
             if same_rows and high_i[0] < low_j[0]:
-                needs[0].append((cells[i, 0], cells[j, 0], _across(sketch, i, j, bonded, walls, space)))
+                need = max(_across(sketch, i, j, bonded, walls, space), labels[i, j])
+                needs[0].append((cells[i, 0], cells[j, 0], need))
             elif high_i[1] < low_j[1] and (same_columns or (walls and not same_rows)):
                 needs[1].append((cells[i, 1], cells[j, 1], _down(sketch, i, j, bonded, len(walls_i), len(walls_j))))
     ties = [tied_steps(cells, copies, axis) for axis in (0, 1)]
     return np.stack([_columns(cells[:, axis], needs[axis], least, ties[axis]) for axis, least in ((0, 62.0), (1, 64.0))], axis=1)
+
+
+def _label_needs(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
+    """Return the distances (n, n) in px that the labels of bonds need between nodes side by side."""
+    beside = np.zeros(len(sketch.nodes))
+    for edge in sketch.edges:
+        if cells[edge.tail, 0] == cells[edge.head, 0]:
+            beside[[edge.tail, edge.head]] = np.maximum(beside[[edge.tail, edge.head]], edge.label_width)
+    pairs = beside[:, None] + beside
+    needs = np.where(pairs > 0.0, pairs + LABEL_GAP, 0.0)
+    for edge in (edge for edge in sketch.edges if edge.label_width):
+        length = sketch.nodes[edge.tail].half_width + sketch.nodes[edge.head].half_width + edge.label_width + LABEL_SPACE
+        for i, j in ((edge.tail, edge.head), (edge.head, edge.tail)):
+            needs[i, j] = max(needs[i, j], length)
+    return needs
 
 
 def _across(sketch: Sketch, i: int, j: int, bonded: bool, walls: int, space: Sides) -> float:

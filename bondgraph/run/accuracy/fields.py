@@ -142,6 +142,10 @@ class Control(Table):
     points: Points
     third: PerComponent
     fourth: PerComponent
+    rest: PerComponent
+    interval: PerComponent
+    unbroken: PerComponent
+    broken: PerComponent
     sigma: PerComponent
     driven: PerState
     # SIMD kernels with `lanes` lanes, 0 if there are none, and their blocks.

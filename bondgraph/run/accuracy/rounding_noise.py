@@ -4,7 +4,8 @@ At states on a line, spaced by about 2^-45 of their size, exact rates differ fro
 rounding errors. Third and fourth differences remove the parabola; independent errors of size sigma leave sqrt(20) sigma
 and sqrt(70) sigma (binomial weights). The result includes rounding errors inside the formulas, and rounding errors of their
 arguments. Numbers much larger than the states round more coarsely, which shows only at larger distances; there, fourth
-differences far smaller than the third show that values are smooth. Points are evaluated one by one or in SIMD lanes.
+differences far smaller than the third show that values are smooth. A jump or kink of the rates is not noise: it breaks a line in
+one interval, and each longer line in its first. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from bondgraph.emit.kernel_language.language import Kernel, Reals, finite, inlin
 from bondgraph.run.accuracy.fields import POINTS, SPANS, Control
 from bondgraph.run.kernel_functions import formula_time
 
-TIME_PART, NOISE_RATIO = 0.7, 0.25
-"""Factor on the spacing of the points in time, and smallest ratio of the estimate from fourth differences to the estimate from
-third differences that counts as noise."""
+TIME_PART, CLOCK_SPAN, NOISE_RATIO = 0.7, 2.0**-50, 0.25
+"""Factor on the spacing of the points in time, and its smallest value before this factor, relative to the clock of the formulas,
+so that a late start shows the rounding errors of time; smallest ratio of the estimate from fourth differences to the estimate
+from third differences that counts as noise."""
+BREAK, HIGHER = 1e-2, 1e3
+"""Largest ratio of the estimate without the third differences across one interval to the estimate with them, if the values are
+smooth on both sides of a break; ratio to the estimates from shorter lines above which a break is another one."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 
@@ -27,12 +32,12 @@ def directions(n: int) -> np.ndarray:
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
+    n, scales, sigma = w.n, w.scales, w.sigma
     width = n + w.quadratures
     for i in range(n):
         scales[i] = larger(abs(x[i]), larger(w.size[i], w.scale[i]))
     for i in range(width):
-        sigma[i] = 0.0
+        sigma[i], w.unbroken[i], w.broken[i] = 0.0, 0.0, 0.0
     if w.lanes == 0:
         points_in_turn(w, t, x, m)
     else:
@@ -40,9 +45,27 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
     for number, span in enumerate(SPANS):
         noise_estimates(w, w.points[width * (number * POINTS) :])
         for i in range(width):
-            is_noise = span == SPANS[0] or fourth[i] > third[i] * NOISE_RATIO
-            if is_noise and finite(third[i]) and finite(fourth[i]):
-                sigma[i] = larger(sigma[i], smaller(third[i], fourth[i]))
+            add_line(w, i, span == SPANS[0])
+    for i in range(width):
+        if w.broken[i] == 1.0:
+            sigma[i] = w.unbroken[i]
+
+
+def add_line(w: Control, i: int, shortest: bool) -> None:
+    """Raise the noise of component i to the estimates from a line: with all its differences (`sigma`), and, while one break
+    explains the lines so far (`broken`), without those across the break (`unbroken`)."""
+    third, fourth, rest, before = w.third[i], w.fourth[i], w.rest[i], w.sigma[i]
+    estimate = smaller(third, fourth)
+    if not (finite(third) and finite(fourth) and estimate > 0.0 and (shortest or fourth > third * NOISE_RATIO)):
+        return
+    w.sigma[i] = larger(before, estimate)
+    has_break = rest <= third * BREAK
+    if has_break and estimate > before * HIGHER:
+        w.unbroken[i], w.broken[i] = larger(before, rest), 1.0
+    elif has_break and w.broken[i] == 1.0 and w.interval[i] == 1.0:
+        w.unbroken[i] = larger(w.unbroken[i], rest)
+    else:
+        w.broken[i] = 0.0
 
 
 def set_apart(w: Control, span: float) -> None:
@@ -53,7 +76,7 @@ def set_apart(w: Control, span: float) -> None:
 
 @inline
 def time_apart(w: Control, t: float, span: float) -> float:
-    return span * larger(abs(t), w.longest) * TIME_PART
+    return larger(span * larger(abs(t), w.longest), CLOCK_SPAN * abs(w.origin + t)) * TIME_PART
 
 
 def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -120,16 +143,35 @@ def second_difference(values: Reals, width: int) -> float:
     return (values[width * 2] - values[width]) - (values[width] - values[0])
 
 
+@inline
+def third_difference(values: Reals, width: int) -> float:
+    return second_difference(values[width:], width) - second_difference(values, width)
+
+
 def noise_estimates(w: Control, points: Reals) -> None:
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0
         for k in range(POINTS - 3):
-            column = points[i + width * k :]
-            difference = second_difference(column[width:], width) - second_difference(column, width)
+            difference = third_difference(points[i + width * k :], width)
             of_third += difference * difference
             if k > 0:
                 of_fourth += (difference - before) * (difference - before)
             before = difference
         third[i] = sqrt(of_third / float(POINTS - 3)) / THIRD
         fourth[i] = sqrt(of_fourth / float(POINTS - 4)) / FOURTH
+        w.rest[i], w.interval[i] = third[i], 0.0
+        while w.rest[i] > third[i] * BREAK and w.interval[i] < float(POINTS - 1):
+            w.rest[i] = estimate_beside(points[i:], width, w.interval[i])
+            w.interval[i] += 1.0
+
+
+def estimate_beside(column: Reals, width: int, interval: float) -> float:
+    """Return the estimate from the third differences of the points of a `column` that do not span an interval."""
+    total, count = 0.0, 0.0
+    for k in range(POINTS - 3):
+        if float(k) > interval or float(k + 3) <= interval:
+            difference = third_difference(column[width * k :], width)
+            total += difference * difference
+            count += 1.0
+    return sqrt(total / count) / THIRD

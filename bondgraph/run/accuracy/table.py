@@ -64,7 +64,7 @@ class ErrorWeights:
         self.table = FieldTable(Control)
         self._lane_kernels: LaneKernels | None = None
         self._bound, self._rtol, self._longest = bound, rtol, longest
-        self._n, self._nq = bound.program.states, bound.quadratures
+        self._n, self._nq = bound.program.states, bound.program.quadratures
         width = self._n + self._nq
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
         # Largest rounding that limited a step, and rates of the parts that implicit methods damp.
@@ -72,8 +72,7 @@ class ErrorWeights:
         self.scale = np.zeros(self._n)
         program, library, table = bound.program, error_weights.machine_code(), self.table
         kernel, structures = program.jacobian_couplings
-        storages = 0 if program.energies is None else program.energies.n_out
-        counts = {"n": self._n, "quadratures": self._nq, "storages": storages, "modes": program.modes}
+        counts = {"n": self._n, "quadratures": self._nq, "storages": program.storages, "modes": program.modes}
         counts["parameters"] = program.parameters
         counts["entry_count"] = 0 if kernel is None else len(structures.rows)
         steps = None if kernel is None else kernel.steps
@@ -103,7 +102,7 @@ class ErrorWeights:
         table["origin"], table["rtol"], table["longest"] = bound.origin, rtol, longest
         table["collected"] = ACCUMULATED_NOISE * float(np.sqrt(max(self._n, 1)))
         table.point("cycles", strong_cycles(self._n))
-        table.arrays["guesses"][[state for loop in program.loops for state in loop.states]] = 1.0
+        table.arrays["guesses"][program.loop_states] = 1.0
         for name in ("rows", "columns"):
             table.point(f"entry_{name}", np.ascontiguousarray(getattr(structures, name), dtype=np.int64))
         self._structures, self._patterns, self._lookup = structures, *_pattern_lookup(structures, table)

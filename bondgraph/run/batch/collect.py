@@ -99,9 +99,8 @@ class BatchCollector:
     ):
         self._settings, self._run_with_end, self._blocks, self._kept = settings, checked_run_and_end, blocks, kept
         runs, samples, n = max(map(len, blocks)), len(requested[0]), program.states
-        quadratures = 0 if program.powers is None else int(program.powers.n_out)
         sizes = {over_time: sum(item.size for item in kept if item.over_time is over_time) for over_time in (False, True)}
-        self.batch = batch = RunBatch.of(runs, n + quadratures, program.modes, samples, sizes[False], sizes[True])
+        self.batch = batch = RunBatch.of(runs, n + program.quadratures, program.modes, samples, sizes[False], sizes[True])
         self._rows = {"x": batch.ends[:, :n], "m": batch.modes_end, "integrals": batch.ends[:, n:]}
         counts = batch.step_counts, batch.rejected_counts, batch.rate_counts, batch.event_counts
         self._counts = dict(zip(("steps", "rejected", "rates", "events"), counts, strict=True))

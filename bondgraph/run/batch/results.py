@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.emit.kernel import Kernel
-from bondgraph.errors import Problem, ProblemError, RunError
+from bondgraph.errors import Problem, ProblemError, RunError, unknown_name
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.batch.native_measures import EVENT, MODE, OUTPUT, ROW
 from bondgraph.run.measures import Measure, matches_event, measure_of, why_not
@@ -61,7 +61,7 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
         raise RunError(Problem("E345", "invalid measures for many runs", details, cures=cures))
     chosen = {name: measure for name, measure in measures.items() if isinstance(measure, Measure)}
     slots = {name: program.layout[measure.of] for name, measure in chosen.items() if not measure.kind.of_event}
-    outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.block == "out"))
+    outputs = tuple(dict.fromkeys(slot for slot in slots.values() if slot.is_output))
     kernel, starts = program.outputs, {slot: slot.start for slot in outputs}
     if outputs and program.choose is not None:
         kernel, starts_of_outputs = program.choose(outputs)
@@ -115,6 +115,8 @@ class BatchResult:
         return len(self.t)
 
     def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.kept:
+            raise unknown_name("kept quantity", name, self.kept)
         return self.kept[name]
 
     @property

@@ -35,10 +35,10 @@ def table_of(
     the user's clock, `requested` the requested times among them."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
-    storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
+    storages, unknowns = program.storages, len(program.loop_states)
     (rules, sources, indices, starts), counted = _numbers_of(program, kept)
     series = [(item.source, index) for item in kept if item.over_time for index in item.indices]
-    of_storages, of_powers = program.balances.island_of(storages, bound.quadratures)
+    of_storages, of_powers = program.balances.island_of(storages, program.quadratures)
     balances = max(len(program.balances.islands), 1)
     wholes = {
         "rules": rules,
@@ -79,7 +79,7 @@ def table_of(
     }
     for field, value in {**counts, **limits}.items():
         table[field] = value
-    sizes = {"states": program.states, "storages": storages, "quadratures": bound.quadratures}
+    sizes = {"states": program.states, "storages": storages, "quadratures": program.quadratures}
     sizes["longest_loop"] = max((len(loop.states) for loop in loops), default=0)
     table.allocate(**counts, **sizes)
     return table

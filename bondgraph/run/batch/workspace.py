@@ -197,7 +197,7 @@ class Workspace:
         self._many = ctypes.CFUNCTYPE(integer, pointer)(code.address("run_many"))
         self._check_run = ctypes.CFUNCTYPE(integer, pointer, pointer)(code.address("check_run"))
         self._addresses, self._open = (begin, advance), library.address("open_run")
-        self._width = program.states + self.bound.quadratures
+        self._width = program.states + program.quadratures
         self._budget = max(1, STEPS * LARGE // max(program.states, LARGE))
         self._place = self.table.address
         self._choice, self._local = choice, tolerances(settings, choice.entry).relative

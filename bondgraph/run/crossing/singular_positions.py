@@ -142,7 +142,7 @@ class _Closure:
     def __init__(self, result: Result, origin: float):
         self.program, self.p, self.origin = result.program, result.p, origin
         slots = [result.program.layout[f"{path}.h"] for path in dict.fromkeys(result.program.closing.owners)]  # type: ignore[union-attr]
-        self.slots = [slot for slot in slots if slot.block == "out"]
+        self.slots = [slot for slot in slots if slot.is_output]
         sizes = np.abs(result.x).max(axis=0)
         self.sizes = np.where(sizes > 0.0, sizes, 1.0)
 

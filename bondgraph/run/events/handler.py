@@ -120,8 +120,8 @@ class EventHandler:
         table["reserve"] = reserve
         self._use_log_rows(np.empty((_rows_of(BUFFER_BYTES, layout.width) + 2 * reserve, layout.width)))
         counts = {"n": n, "modes": program.modes, "parameters": program.parameters, "transitions": count, "max_rows": max_rows}
-        counts |= {"quadratures": bound.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
-        counts |= {"width": n + bound.quadratures, "row_width": layout.width, "most_events": self.max_events}
+        counts |= {"quadratures": program.quadratures, "loops": len(program.loops), "kept_count": len(bound.true_states)}
+        counts |= {"width": n + program.quadratures, "row_width": layout.width, "most_events": self.max_events}
         counts |= {
             "unknowns": max((len(loop.states) for loop in program.loops), default=0),
             "max_fired": max_rows * (1 + len(colliding)),

@@ -28,7 +28,7 @@ class RowLayout:
 
     @staticmethod
     def of(program: Program) -> RowLayout:
-        return _layout(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
+        return _layout(program.states, program.modes, program.quadratures)
 
     @cached_property
     def width(self) -> int:

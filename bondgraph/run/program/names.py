@@ -25,6 +25,26 @@ class Slot:
     start: int
     shape: tuple[int, ...] = ()
 
+    def value_in(self, block: np.ndarray) -> np.ndarray:
+        """Return the quantity, given the values of its block."""
+        return block[self.start : self.stop].reshape(self.shape)
+
+    @property
+    def is_state(self) -> bool:
+        return self.block == "x"
+
+    @property
+    def is_output(self) -> bool:
+        return self.block == "out"
+
+    @property
+    def is_parameter(self) -> bool:
+        return self.block == "p"
+
+    @property
+    def is_mode(self) -> bool:
+        return self.block == "m"
+
     @property
     def size(self) -> int:
         return math.prod(self.shape)

@@ -138,7 +138,7 @@ class Program:
     def __post_init__(self) -> None:
         counts = (
             ("transitions", len(self.transitions), self.guards.n_out if self.guards is not None else 0),
-            ("power roles", len(self.power_roles), self.powers.n_out if self.powers is not None else 0),
+            ("power roles", len(self.power_roles), self.quadratures),
             ("nominal sizes", len(self.nominal), self.states),
         )
         for what, count, needed in counts:
@@ -227,6 +227,20 @@ class Program:
         """Typical size of each state (n,), 1 without a hint; used for steps and random states in analyses."""
         hints = np.abs(self.nominal)
         return np.where(hints > 0.0, hints, 1.0)
+
+    @property
+    def quadratures(self) -> int:
+        """Number of powers, whose integrals a run computes."""
+        return 0 if self.powers is None else int(self.powers.n_out)
+
+    @property
+    def storages(self) -> int:
+        return 0 if self.energies is None else int(self.energies.n_out)
+
+    @property
+    def loop_states(self) -> list[int]:
+        """Indices of the states that are unknowns of algebraic loops."""
+        return [state for loop in self.loops for state in loop.states]
 
     @property
     def states(self) -> int:

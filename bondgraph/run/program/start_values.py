@@ -19,7 +19,7 @@ def start_values(program: Program, x: np.ndarray, m: np.ndarray, parameters: Map
     starts: set[int] = set()
     for name, slot in program.layout.slots.items():
         # States may have aliases: the first name is the proper one.
-        if slot.block == "x" and slot.start not in starts:
+        if slot.is_state and slot.start not in starts:
             starts.add(slot.start)
-            values[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)[()]
+            values[name] = np.array(slot.value_in(x))[()]
     return StartValues(values, parameters or {})

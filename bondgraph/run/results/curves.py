@@ -53,7 +53,7 @@ def _names(model: str, several: Any) -> tuple[str, ...]:
 
 def _states(result: Plottable) -> Sequence[str]:
     layout = result.program.layout
-    names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
+    names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.is_state}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
     if not 0 < len(states) <= MAX_PANELS:
         title = f"name the quantities to plot: the model has {plural(len(states), 'state')}"
@@ -66,14 +66,12 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]
-        values = np.broadcast_to(result[name], (len(result.t), *slot.shape)) if slot.block == "p" else result[name]
+        values = np.broadcast_to(result[name], (len(result.t), *slot.shape)) if slot.is_parameter else result[name]
         units.append(result.program.layout.unit(name))
         for indices in np.ndindex(*slot.shape):
             label = f"{name}[{', '.join(map(str, indices))}]" if slot.shape else name
             # Quantities that jump are plotted as steps, not as slopes between two samples.
-            axes.plot(
-                result.t, values[(slice(None), *indices)], label=label, drawstyle="steps-post" if slot.block == "m" else None
-            )
+            axes.plot(result.t, values[(slice(None), *indices)], label=label, drawstyle="steps-post" if slot.is_mode else None)
             count += 1
     for name in names if len(names) == 1 else ():
         if name.removesuffix(".mode") in result.program.mode_states:

@@ -119,10 +119,13 @@ def describe(
     unknowns = {program.layout.label("x", place): loop for loop in program.loops for place in loop.states}
     if kind == "not finite" and suspect in unknowns:
         suspect, cures = ", ".join(unknowns[suspect].elements), cures or LOOP_CURES
-    slots = {name: slot for name, slot in program.layout.slots.items() if slot.block == "x"}
-    state: dict[str, object] = {name: np.array(x[slot.start : slot.stop]).reshape(slot.shape) for name, slot in slots.items()}
-    state = state or {f"x[{i}]": float(value) for i, value in enumerate(x)}
+    state = states_by_name(program, x) or {f"x[{i}]": float(value) for i, value in enumerate(x)}
     return Failure(reason, kind, float(t), state, suspect, cures or CURES[kind])
+
+
+def states_by_name(program: Program, x: np.ndarray) -> dict[str, object]:
+    slots = program.layout.slots.items()
+    return {name: np.array(slot.value_in(x)) for name, slot in slots if slot.is_state}
 
 
 def cause(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.run.program import Program, Slot
+from screws.numeric_arguments import read_only
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
@@ -61,12 +62,15 @@ class Outputs:
             values = kernel.many(self._at[0], self._at[1], self._p, self._at[2])
         for slot in new:
             start = starts[slot]
-            self._computed[slot.start, slot.size] = np.ascontiguousarray(values[:, start : start + slot.size])
+            self._computed[slot.start, slot.size] = read_only(np.ascontiguousarray(values[:, start : start + slot.size]))
 
     @cached_property
     def all(self) -> np.ndarray:
         kernel, (t, x, m) = self._program.outputs, self._at
-        return np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m)
+        return read_only(np.zeros((len(t), 0)) if kernel is None else kernel.many(t, x, self._p, m))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({name: read_only(value) for name, value in state.items()})
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_program": self._program.described(), "_computed": {}, "all": self.all}

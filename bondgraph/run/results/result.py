@@ -120,6 +120,7 @@ class Result:
     def _cure_of_assignment(self, name: str) -> str:
         return "a copy of the values: result[name].copy()"
 
+    _cure_of_length = "len(result.t), the number of samples, or len(result.names()), the number of quantities"
     _cure_of_arithmetic = 'arithmetic with quantities, such as result["mass.flow"] - other["mass.flow"]'
     _cure_of_call = 'result["mass.flow"] at the times result.t; np.interp(t, result.t, result["mass.flow"]) between them'
 
@@ -142,11 +143,11 @@ class Result:
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named quantity over time, (k, *shape), or a component, "body.pose[3]"; a parameter is constant, (*shape)."""
         slot = self.program.layout[name]
-        if slot.block == "p":
-            return self.p[slot.start : slot.stop].reshape(slot.shape)
-        if slot.block == "out":
+        if slot.is_parameter:
+            return slot.value_in(self.p)
+        if slot.is_output:
             return _shaped(self._outputs[slot], slot)
-        return _cut(self.x if slot.block == "x" else self.m, slot)
+        return _cut(self.x if slot.is_state else self.m, slot)
 
     @cached_property
     def indeterminate(self) -> dict[str, np.ndarray]:
@@ -195,16 +196,16 @@ class Result:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def _compute(self, names: Sequence[str]) -> None:
-        self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
+        self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.is_output)
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return a quantity just before and just after every event, (events, *shape) each."""
         slot = self.program.layout[name]
-        if slot.block == "p":
+        if slot.is_parameter:
             same = np.broadcast_to(self[name], (len(self.events), *slot.shape))
             return same, same
         before, after = (
-            _shaped(outputs[slot], slot) if slot.block == "out" else _cut(x if slot.block == "x" else m, slot)
+            _shaped(outputs[slot], slot) if slot.is_output else _cut(x if slot.is_state else m, slot)
             for x, m, outputs in self._sides
         )
         return before, after
@@ -299,9 +300,9 @@ class Result:
         variables: dict[str, Any] = {}
         for name in names:
             slot = layout[name]
-            over = () if slot.block == "p" else ("t",)
+            over = () if slot.is_parameter else ("t",)
             axes = (*over, *(f"{name} {k}" for k in range(len(slot.shape))))
-            variables[name] = (axes, self[name], {"units": layout.unit(name)})
+            variables[name] = (axes, self[name].copy(), {"units": layout.unit(name)})
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
@@ -315,7 +316,7 @@ class Result:
         self._compute(names)
         for name in names:
             slot = layout[name]
-            if slot.block == "p":
+            if slot.is_parameter:
                 continue
             columns |= zip(labels_of(name, slot.shape), self[name].reshape(len(self.t), -1).T, strict=True)
         frame = pandas.DataFrame(columns, index=pandas.Index(self.t, name="t"))

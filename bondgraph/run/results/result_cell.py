@@ -51,7 +51,7 @@ def _states(result: FinishedRun) -> str:
 def _quantities(result: FinishedRun) -> str:
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
-        if layout[name].block != "p" and name in result:
+        if not layout[name].is_parameter and name in result:
             size = f" ({' × '.join(map(str, layout[name].shape))})" if layout[name].shape else ""
             unit = f", {layout.unit(name)}" if layout.unit(name) else ""
             part, _, rest = name.partition("." if "." in name else ":")

@@ -73,8 +73,8 @@ class KeptResult(Result):
         if self.values is not None and name in self.values:
             return self.values[name]
         slot = self.program.layout[name]
-        if slot.block == "p":
-            return self.p[slot.start : slot.stop].reshape(slot.shape)
+        if slot.is_parameter:
+            return slot.value_in(self.p)
         quantity, bracket, _ = name.partition("[")
         if bracket and self.values is not None and quantity in self.values:
             return self.values[quantity].reshape(len(self.t), -1)[:, slot.start - self.slots[quantity].start]

@@ -50,7 +50,7 @@ def chosen_quantities(program: Program, requested: str | Sequence[str], samples:
         slot = _slot(program, name)
         if isinstance(slot, str):
             wrong.append(slot)
-        elif slot.block == "p":
+        elif slot.is_parameter:
             wrong.append(f'"{name}" is a parameter, which every result has')
         else:
             slots[str(name)] = slot
@@ -58,7 +58,7 @@ def chosen_quantities(program: Program, requested: str | Sequence[str], samples:
         title = "keep= must name quantities"
         cures = ('keep=["rotor.flow", "body.pose[3]"]', "one of compiled.names()")
         raise RunError(Problem("E346", title, tuple(wrong) or ("it is empty",), cures=cures))
-    kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.block == "out"), samples)
+    kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.is_output), samples)
     return ChosenQuantities(slots, {name: starts.get(slot, slot.start) for name, slot in slots.items()}, kernel)
 
 

@@ -158,7 +158,7 @@ class KeptRuns:
 def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: Progress) -> Hybrid:
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
-    widths = program.states, bound.quadratures, program.modes
+    widths = program.states, program.quadratures, program.modes
     room = min(len(settings.times), max(1, PAGE // max(sum(widths), 1)))
     run = Hybrid(bound, settings, ticks, bar, samples=SampleRows(room, *widths, consumer=consumer.take))
     consumer.begin(run)

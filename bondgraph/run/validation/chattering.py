@@ -95,7 +95,7 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
     for name in program.power_names:
         for quantity in (f"{name}.effort", f"{name}.flow"):
             slot = program.layout.slots.get(quantity)
-            if slot is None or slot.block != "out":
+            if slot is None or not slot.is_output:
                 continue
             size = float(np.nan_to_num(change[slot.start : slot.stop]).max(initial=0.0))
             if size > _JUMP and (best is None or size > best[0]):

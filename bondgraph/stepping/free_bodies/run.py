@@ -14,6 +14,8 @@ import numpy as np
 from bondgraph.errors import RunEndedWarning, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
+from bondgraph.model.ops import Frozen
+from bondgraph.output.short_repr import short_repr
 from bondgraph.run.bound import Bound
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
@@ -97,8 +99,9 @@ class FreeBodyResult(Result):
         )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
-class FreeBodyStepper:
+class FreeBodyStepper(Frozen):
     """Free bodies that may collide, compiled for time stepping."""
 
     compiled: Compiled

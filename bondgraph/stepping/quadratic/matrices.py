@@ -24,7 +24,7 @@ import numpy as np
 from bondgraph.assembly.draft import effort, flow, into
 from bondgraph.model import laws
 from bondgraph.model.model import ContactPoint, Model
-from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, is_inertia, velocities_of
+from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, euler_junctions, velocities_of
 from bondgraph.stepping.quadratic.candidates import CONE, Cone, TouchingBody, directions
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
@@ -164,7 +164,7 @@ def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, norm
 def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list[Any]]:
     """Return H (n, n) and f (n,) of the quadratic program."""
     model = values.model
-    turning = {other for path, e in model.elements.items() if is_inertia(e.law) for other in euler_junctions(model, path)}
+    turning = {other for path, e in model.elements.items() if laws.is_inertia(e.law) for other in euler_junctions(model, path)}
     sums = _Sums(values, options)
     for path, element in model.elements.items():
         law = element.law
@@ -177,7 +177,7 @@ def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list
             sums.add_source(path)
         elif isinstance(law, laws.SkewGyrator | laws.Gyrator | laws.Reaction) and options.full and path not in turning:
             sums.add_turning(path)
-        elif is_inertia(law):
+        elif laws.is_inertia(law):
             sums.add_inertia(path, law)
     return sums.program()
 
@@ -257,7 +257,7 @@ class _Sums:
 
 def prescribed_momenta(values: StepValues) -> dict[str, list[TapeScalar]]:
     """Return the momenta that sources give to the inertias that also move freely, by inertia; a step takes them as constant."""
-    moving = [path for path, element in values.model.elements.items() if is_inertia(element.law)]
+    moving = [path for path, element in values.model.elements.items() if laws.is_inertia(element.law)]
     momenta = {path: values.at(f"{path}{MOMENTUM}") for path in moving}
     return {path: values.at_rest(scalars) for path, scalars in momenta.items() if values.slopes(scalars)}
 

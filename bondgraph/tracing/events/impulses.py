@@ -80,7 +80,8 @@ class JumpEquations:
         return after
 
     def rounding(self) -> Any:
-        stopped = [s for u in self.context.system.unknowns if u.stopped for s in scalars_of(self.acting.values[u.stopped])]
+        names = [u.vanishing if u.element in self.impact else u.stopped for u in self.context.system.unknowns]
+        stopped = [s for name in names if name for s in scalars_of(self.acting.values[name])]
         sparse = jacobian(stopped, list(self.context.inputs["x"]))
         terms: list[Any] = [0.0] * len(stopped)
         for i, j, slope in zip(sparse.rows, sparse.columns, self.at(self.before, list(sparse.values)), strict=True):

@@ -81,13 +81,12 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
             gain = maximum(gain, 1.0 - part) if equations & set(friction.indices) else gain
         if context.tape.scalar(gain).value is not None:
             continue
-        mode = friction.gate.args[0]
-        slot = list(context.system.modes).index(mode)
+        mode = context.system.modes[friction.gate.args[0]]
         elements = tuple(dict.fromkeys((friction.unknown.element, *(acting.owners[j].element for j in friction.normals))))
-        for state in range(1, len(context.system.modes[mode][0])):  # friction sticks in state 0
+        for state in range(1, len(mode.states)):  # friction sticks in state 0
             name = f":paradox {friction.unknown.element} {state}"
             event = LoweredTransition(
-                mode.removesuffix(".mode"), slot, state, state, name, (), "no solution, or several", False, None, paradox=elements
+                mode.automaton, mode.slot, state, state, name, (), "no solution, or several", False, None, paradox=elements
             )
             ends.append((event, gain - 1.0))
     return ends

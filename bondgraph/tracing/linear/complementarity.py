@@ -82,7 +82,7 @@ def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int
 def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
     """Return the condition under which the limits of sticking and slipping are equal, without which the problem is not monotone,
     or None if the limits are not parameters."""
-    owner = list(system.modes)[slot].removesuffix(".mode")
+    owner = list(system.modes.values())[slot].automaton
     limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
     return None if any(limit is None for limit in limits) else equal(*limits)
 

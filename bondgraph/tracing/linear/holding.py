@@ -18,7 +18,8 @@ import numpy as np
 from bondgraph.tape.specialise import specialise
 from bondgraph.tracing.linear.ideal_reactions import Ideal, RowGate
 from bondgraph.tracing.linear.solve import rows_of
-from bondgraph.tracing.on_tape.context import TracingContext, is_discontinuous
+from bondgraph.tracing.on_tape.context import TracingContext
+from bondgraph.tracing.on_tape.discontinuities import is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, nonzero, through
 from screws.scalars import where
 

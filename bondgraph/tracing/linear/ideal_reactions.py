@@ -13,7 +13,8 @@ from typing import Any
 from bondgraph.assembly.system import Statement, Unknown
 from bondgraph.model.ops import Choice, mode_is_active
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along, is_discontinuous
+from bondgraph.tracing.on_tape.context import ActingUnknowns, TracingContext, along
+from bondgraph.tracing.on_tape.discontinuities import is_discontinuous
 from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials, scalars_of, through
 from screws.scalars import maximum
 
@@ -199,11 +200,10 @@ def _ideal(
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
     assert isinstance(gate.op, Choice)
-    slot = list(context.system.modes).index(gate.args[0])
-    states = range(len(context.system.modes[gate.args[0]][0]))
-    mode = at([context.inputs["m"][slot]])[0]
-    others = tuple(k for k in states if k not in gate.op.active)
-    return RowGate(slot, gate.op.active, others, mode_is_active(mode, gate.op.active), sense)
+    signal = context.system.modes[gate.args[0]]
+    mode = at([context.inputs["m"][signal.slot]])[0]
+    others = tuple(k for k in range(len(signal.states)) if k not in gate.op.active)
+    return RowGate(signal.slot, gate.op.active, others, mode_is_active(mode, gate.op.active), sense)
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:

@@ -314,7 +314,7 @@ def _solve_part(
     context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal | None, cases: int
 ) -> ModewiseSolution:
     slots = _modes_in(context, entries)
-    counts = [len(states) for states, _ in context.system.modes.values()]
+    counts = [len(mode.states) for mode in context.system.modes.values()]
     count = math.prod(counts[slot] for slot in slots)
     if not slots and (ideal is None or ideal.motion):
         solution = solve_regular(context, entries, right, one_mode=True)
@@ -387,7 +387,8 @@ def _refuse(
     """Refuse a system that has no least-norm solution in some mode, or whose equations contradict each other in every mode, or in
     every mode with a certain state of an automaton (diodes excepted, since a run enters their states only by the diode's own
     reaction)."""
-    wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
+    wrong, diodes = dict(failures), {u.element for u in system.unknowns if u.reason == "switch"}
+    automata = [mode.automaton for mode in system.modes.values()]
     for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:
             wrong[tuple(mode.slots[slot] for slot in slots)] = mode.shared.singular
@@ -396,7 +397,7 @@ def _refuse(
     never = {
         (k, value)
         for k in range(len(slots))
-        if list(system.modes)[slots[k]] not in diodes
+        if automata[slots[k]] not in diodes
         for value in {values[k] for values in combinations}
         if all(values in wrong for values in combinations if values[k] == value)
     }
@@ -440,9 +441,10 @@ def _modes_in(context: TracingContext, entries: Entries) -> list[int]:
 
 
 def _mode_count(context: TracingContext, entries: Entries) -> int:
-    return math.prod(len(list(context.system.modes.values())[slot][0]) for slot in _modes_in(context, entries))
+    slots = _modes_in(context, entries)
+    return math.prod(len(mode.states) for mode in context.system.modes.values() if mode.slot in slots)
 
 
 def _mode_names(system: System, slots: Sequence[int], values: Sequence[int]) -> dict[str, str]:
-    modes = list(system.modes.items())
-    return {modes[slot][0].removesuffix(".mode"): modes[slot][1][0][value] for slot, value in zip(slots, values, strict=True)}
+    modes = list(system.modes.values())
+    return {modes[slot].automaton: modes[slot].states[value] for slot, value in zip(slots, values, strict=True)}

@@ -1,5 +1,4 @@
-"""Tracing context: a system, its stages, a tape with its inputs, and sample states; derivatives along the motion; and detection
-of values that jump, so that they have no time derivative.
+"""Tracing context: a system, its stages, a tape with its inputs, and sample states; derivatives along the motion.
 
 Pivots of implicit equations are chosen from the values of their matrices at the sample states.
 """
@@ -16,7 +15,6 @@ import numpy as np
 
 from bondgraph.assembly.stages import Stages, stages_of
 from bondgraph.assembly.system import System, Unknown
-from bondgraph.tape import opcodes as op
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.interpret import evaluate_nodes, mark_rounding
 from bondgraph.tape.routine import reachable
@@ -45,8 +43,8 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    counts = [len(states) for states, _ in system.modes.values()]
-    start = tuple(states.index(first) for states, first in system.modes.values())
+    counts = [len(mode.states) for mode in system.modes.values()]
+    start = tuple(mode.states.index(mode.start) for mode in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
         return list(itertools.product(*map(range, counts)))
     changed = [(*start[:k], value, *start[k + 1 :]) for k, count in enumerate(counts) for value in range(count)]
@@ -207,49 +205,3 @@ class ActingUnknowns:
     """Side on which the values lie, for each kink of piecewise linear equations."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()
     """Equations with a common kink, with the ratio of the determinants beyond and before the kink."""
-
-
-def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
-    if not is_discontinuous(context, [scalar for group in groups for scalar in group], any_condition=True):
-        return None
-    return next((k for k, group in enumerate(groups) if is_discontinuous(context, group)), None)
-
-
-def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condition: bool = False) -> bool:
-    """Return True if values depend on a state that a clock changes, or on a sign, an integer part, a comparison used as a number,
-    or a selection between two different numbers (a step) that changes with states or time, or if they move only by lookups.
-
-    A selection between formulas may be continuous and is ignored, as are a lookup within a formula (interpolation) and a value
-    selected by a mode, which jumps only at an event. With `any_condition`, a comparison that selects one value also counts if
-    another value uses it; then only False is certain.
-    """
-    tape, selected = context.tape, context.reached(scalars)
-    if selected & context.ticking:
-        return True
-    roots = {tape.scalar(scalar).index for scalar in scalars}
-    conditions = set() if any_condition else {tape.nodes[i][1] for i in selected if tape.nodes[i][0] == op.WHERE}
-    used = {a for i in selected if tape.nodes[i][0] not in op.CONDITIONS for a in _operands(tape, i)} | roots
-    moving: dict[int, bool] = {}
-    smooth: dict[int, bool] = {}  # moving, with a derivative that is not structurally zero
-    for position in sorted(selected):
-        node = tape.nodes[position]
-        if node[0] in op.OF_BLOCKS:
-            moving[position] = list(tape.blocks)[node[1]] not in ("p", "m")
-        elif node[0] < op.INPUT:
-            moving[position] = False
-        else:
-            moving[position] = any(moving[a] for a in node[1:])
-        values = () if node[0] in op.FLAT else node[2:] if node[0] in (op.TAKE, op.WHERE) else node[1:]
-        smooth[position] = moving[position] if node[0] <= op.INPUT else any(smooth[a] for a in values)
-        if node[0] in (op.SIGN, op.FLOOR) and moving[position]:
-            return True
-        if node[0] in op.CONDITIONS and moving[position] and position in used and position not in conditions:
-            return True
-        if node[0] == op.WHERE and moving[node[1]] and node[2] != node[3] and not moving[node[2]] and not moving[node[3]]:
-            return True
-    return any(moving[root] and not smooth[root] for root in roots)
-
-
-def _operands(tape: Tape, position: int) -> tuple[int, ...]:
-    node = tape.nodes[position]
-    return () if node[0] <= op.INPUT else tuple(node[2:] if node[0] == op.WHERE else node[1:])

@@ -14,7 +14,7 @@ from screwbond.models.pictures.sources import Signal, TouchSource, of_signal, pr
 from screwbond.models.pictures.style import AXES, ENERGIES, FORCE, SOLIDS
 
 from bondgraph.model.domains import GENERIC
-from bondgraph.model.laws import InertialField, Storing
+from bondgraph.model.laws import InertialField, is_inertia
 from bondgraph.model.model import Model
 from bondgraph.output.plot_style import INK
 from bondgraph.run.results.result import Result
@@ -132,7 +132,7 @@ def _kind_of(model: Model, name: str) -> str:
     if isinstance(law, InertialField):
         return MECHANISMS
     domain = next((bond.domain for bond in model.bonds if name in (bond.tail.element, bond.head.element)), GENERIC)
-    return domain.energies[isinstance(law, Storing) and law.gives == "flow"]
+    return domain.energies[is_inertia(law)]
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:

@@ -11,20 +11,6 @@ const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag); for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children); return node;
 };
-// The power of ten of the last digit shown: the fourth significant digit or a hundredth of the range,
-// but no finer than the resolution of the data.
-const order = v => Math.floor(Math.log10(v) + 1e-9);
-const lastDigit = (v, range = 0, known = 0) => Math.max(Math.min(order(Math.abs(v)) - 3, range > 0 ? order(range) - 2 : Infinity), known > 0 ? order(known) : -Infinity);
-// A number as text, with a power of ten if `size` is very large or very small.
-function written(v, last = lastDigit(v), size = Math.abs(v)) {
-  if (!Number.isFinite(v)) return "–";
-  const a = Math.abs(v), large = size >= 1e5 || size < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));
-  if (!a || a < .5 * 10 ** last) return "0";
-  const text = large ? a.toExponential(digits) : last > 0 ? String(Math.round(a / 10 ** last) * 10 ** last) : a.toFixed(digits);
-  const short = text.includes(".") ? text.replace(/^([^e]*?)\.?0+(?=e|$)/, "$1") : text;
-  return (v < 0 ? "−" : "") + short.replace("e+", "e").replace("e-", "e−");
-}
-
 // A curve is packed as 16-bit steps from its minimum; it is unpacked when first shown. A constant curve has one value.
 const unpacked = new Map();
 function curve(k) {

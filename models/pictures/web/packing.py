@@ -221,7 +221,7 @@ class EventRows:
     def values(self, name: str) -> Array:
         samples, (before, after) = np.asarray(self.result[name], dtype=float), self.result.at_events(name)
         sides = np.stack([before, after], axis=1).reshape(-1, *samples.shape[1:])
-        constant = self.result.program.layout[name].block == "m"
+        constant = self.result.program.layout[name].is_mode
         ends = samples[self.ends.low] if constant else self.ends.values(samples)
         return np.concatenate([samples, sides, ends])[self.order]
 

@@ -244,7 +244,7 @@ def page(
     parts = {name: files.joinpath(name).read_text(encoding="utf-8") for name in ("page.html", "page.css", *SCRIPTS)}
     content = contents(scene, seconds, show, plots)
     data = json.dumps(nonfinite_to_null(content), separators=(",", ":"), allow_nan=False)
-    style, lines, run = parts["page.css"], [parts[name] for name in SCRIPTS], ""
+    style, lines, run = parts["page.css"], [page_part("numbers.js"), *(parts[name] for name in SCRIPTS)], ""
     if live is not None:
         run = f'<script type="application/json" id="run">{run_data(scene, content, live, settings or {})}</script>\n'
         style += page_part("sliders.css")

@@ -2,7 +2,7 @@
 function render() {
   const now = at(t), shown = gl && canvas.clientWidth > 0;
   $("time").value = place(t);
-  const time = `t = ${t.toFixed(Math.max(0, Math.min(9, 4 - Math.floor(Math.log10(END - START || 1)))))} s`; $("time").setAttribute("aria-valuetext", time);
+  const time = `t = ${timeText(t, END - START)} s`; $("time").setAttribute("aria-valuetext", time);
   $("now").textContent = [...M.subtitle, time, pace()].join(" · ");
   if (shown) {
     const eye = look(now), near = contactNear(now, eye), size = canvasSize(); now.arrows = arrowsOf(now.row);

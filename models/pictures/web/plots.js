@@ -8,7 +8,7 @@ function quantityPanels(k, words = "") {
   return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = axes && size === 3 && parts.length === 3; return {
     title: (words || name) + (own && own !== "1" ? ` (${own})` : ""),
     curves: parts.map((i, n) => ({ curve: first + i, colour: parts.length === 1 ? M.ink : M.palette[n % M.palette.length],
-      name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: false })) }; });
+      name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: n >= M.palette.length })) }; });
 }
 function addPanel(plot, first = false, bond = null) {
   const own = plot.curves.map(c => curve(c.curve)), outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");
@@ -24,11 +24,6 @@ function addPanel(plot, first = false, bond = null) {
   return panel;
 }
 function removePanel(panel) { panel.node.remove(); panels.splice(panels.indexOf(panel), 1); }
-function ticks(a, b, n) {
-  const raw = (b - a) / n || 1, p = 10 ** Math.floor(Math.log10(raw)), step = p * ([1, 2, 5, 10].find(m => m * p >= raw * (1 - 1e-9)) || 10), out = [];
-  for (let k = Math.ceil(a / step - 1e-9); k * step <= b + 1e-9 * step; k++) out.push(Math.abs(k * step) < 1e-9 * step ? 0 : k * step);
-  return out;
-}
 function drawPanel(panel) {
   const { canvas, still, plot, own } = panel, s = Math.min(2, window.devicePixelRatio || 1), w = canvas.clientWidth, h = canvas.clientHeight;
   if (w < 40 || h < 30) return;
@@ -44,15 +39,11 @@ function drawPanel(panel) {
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;
     g.fillStyle = "#eef1f7"; M.contacts.forEach(([a, b]) => g.fillRect(X(a), TOP, Math.max(1, X(b) - X(a)), h - TOP - FOOT));
     g.strokeStyle = "#d5d9e0"; g.fillStyle = "#667085"; g.textAlign = "right"; g.textBaseline = "middle";
-    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1), Math.max(...all.map(Math.abs)));
-    for (const v of marks) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
-      g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : label(v, marks), LEFT - 6, y, LEFT - 8); }
+    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), texts = tickLabels(marks);
+    marks.forEach((v, k) => { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
+      g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : texts[k], LEFT - 6, y, LEFT - 8); });
     g.textAlign = "center"; g.textBaseline = "top";
-    // As many time labels as fit.
-    const width = w - LEFT - RIGHT, told = v => label(v, moments) + " s";
-    let count = Math.max(2, width / 70), moments = ticks(START, END, count);
-    while (count > 1 && Math.max(...moments.map(v => g.measureText(told(v)).width)) + 8 > width / (moments.length - 1)) { count *= .7; moments = ticks(START, END, count); }
-    moments.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); g.fillText(told(v), Math.min(X(v), w - 1 - .5 * g.measureText(told(v)).width), h - FOOT + 4); });
+    timeTicks(g, START, END, w - LEFT - RIGHT, " s").forEach(([v, text]) => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); g.fillText(text, Math.min(X(v), w - 1 - .5 * g.measureText(text).width), h - FOOT + 4); });
     g.strokeStyle = "#98a2b3"; g.setLineDash([2, 3]); M.events.forEach(v => { g.beginPath(); g.moveTo(X(v), TOP); g.lineTo(X(v), h - FOOT); g.stroke(); });
     plot.curves.forEach((c, k) => {
       const { values: list, times } = own[k]; g.strokeStyle = c.colour; g.lineWidth = 1.6; g.setLineDash(c.dash ? [5, 3] : []); g.beginPath();

@@ -51,7 +51,7 @@ def plottable(result: Result) -> Plottable:
     layout = result.program.layout
     for name in layout.names():
         slot = layout[name]
-        if slot.block != "p" and len(slot.shape) < 2 and 0 < slot.size <= MAX_COMPONENTS:
+        if not slot.is_parameter and len(slot.shape) < 2 and 0 < slot.size <= MAX_COMPONENTS:
             key = slot.block, slot.start, slot.size
             slots.setdefault(key, slot)
             names.setdefault(key, []).append(name)

@@ -13,9 +13,15 @@ def ball_on_floor(friction: float | None = 0.5) -> Graph:
     floor = ground("floor", surface=plane())
     ball = rigid_body("ball", mass=1.0, inertia=[0.4, 0.4, 0.4], position=[0, 0, 1.0], surface=sphere(1.0))
     touch = contact(
-        "touch", floor, ball, normal_stiffness=1e4, tangential_stiffness=1e4, tangential_damping=10.0, rotational_stiffness=1.0,
+        "touch",
+        floor,
+        ball,
+        normal_stiffness=1e4,
+        tangential_stiffness=1e4,
+        tangential_damping=10.0,
+        rotational_stiffness=1.0,
         friction=friction,
-    )  # fmt: skip
+    )
     attach_contact(scene, touch, floor, ball)
     return scene
 

@@ -7,7 +7,7 @@ import pytest
 from screwbond.models.bodies import Body, ground, rigid_body
 from screwbond.models.contacts import attach_contact, contact
 
-from bondgraph import Graph, ModelError, RunEndedWarning
+from bondgraph import Graph, ModelError, RunEndedWarning, compile_model
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
 from tests.inner.models_two_bodies import ContactRun, run_contact
@@ -75,6 +75,22 @@ def test_start_poses_without_a_contact_point(body1, body2, codes, words):
     (problem,) = caught.value.problems
     assert problem.code in codes and words in problem.title and problem.cures
     assert 'contact "contact"' in problem.details
+
+
+def test_start_coordinates_that_contradict_the_poses():
+    compiled = compile_model(attach_contact(Graph("egg"), contact("touch", ground("g", surface=plane()), rolling_egg(), **FLOOR)))
+    halfway = compiled.simulate(0.3, progress=False)
+    assert any(event.kind.startswith("chart of surface 2") for event in halfway.events)
+    assert compiled.simulate(0.1, initial=halfway.final, progress=False).ok
+    other = {"axis x": "axis z", "axis z": "axis x"}[halfway.final["touch.chart 2"]]
+    mistakes = {"kinematics.d": 0.5, "kinematics.q1": (0.3, 0.2), "kinematics.q2": (1.0, 2.0), "kinematics.alpha": 2.0}
+    for name, value in {**mistakes, "chart 2": other}.items():
+        with pytest.raises(ModelError, match="E607"):
+            compiled.simulate(0.1, initial={**halfway.final, f"touch.{name}": value}, progress=False)
+
+
+def rolling_egg() -> Body:
+    return ball((0.0, 0.0, 0.03), egg(0.035, 0.084), angular_velocity=(0.0, 30.0, 0.0), gravity=(0.0, 0.0, -9.81))
 
 
 @pytest.mark.parametrize(

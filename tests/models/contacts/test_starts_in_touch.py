@@ -61,6 +61,26 @@ def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
     assert np.linalg.norm(spin) == pytest.approx(5.0 / 7.0 * speed / RADIUS, rel=1e-7)
 
 
+def test_a_ball_that_touches_and_rolls_keeps_rolling():
+    """The speed of approach is a rounding error, which differs with the place of the ball."""
+    rng, floor = np.random.default_rng(1), ground("floor", surface=plane())
+    ball = rigid_body(
+        "ball",
+        mass=1.0,
+        inertia=(0.4 * RADIUS**2,) * 3,
+        surface=sphere(RADIUS),
+        position=(0.0, 0.0, RADIUS),
+        gravity=(0.0, 0.0, -G),
+    )
+    compiled = compile_model(attach_contact(Graph("roll"), contact("touch", floor, ball, law=Impact(0.5, friction=0.5))))
+    for x, y, *spin in rng.normal(size=(12, 5)):
+        velocity, pose = np.cross(spin, [0.0, 0.0, RADIUS]), np.array([1.0, 0.0, 0.0, 0.0, x, y, RADIUS])
+        momentum = np.concatenate([0.4 * RADIUS**2 * np.array(spin), velocity])
+        run = compiled.simulate(0.1, initial={"ball.inertia.p": momentum, "ball.pose.H": pose}, progress=False)
+        assert run.ok, run.failure
+        assert run["ball.pose"][-1, 4:] == pytest.approx(pose[4:] + 0.1 * velocity, abs=1e-12)
+
+
 def rod(mu, yaw, end=1e-6, half=0.5):
     """Return a rod of 1 kg, inclined at atan(2), which slides on its round end away from the side to which it leans."""
     lean = np.arctan(2.0)

@@ -131,10 +131,12 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 def test_closed_loop_poles_are_eigenvalues_of_lagranges_equations(i):
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
-    m = np.array([
-        [by_hand.MAZE_J + by_hand.BALL_J * (r / b) ** 2, by_hand.BALL_J * r * R / b**2],
-        [by_hand.BALL_J * r * R / b**2, by_hand.MASS * R**2 + by_hand.BALL_J * (R / b) ** 2],
-    ])  # fmt: skip
+    m = np.array(
+        [
+            [by_hand.MAZE_J + by_hand.BALL_J * (r / b) ** 2, by_hand.BALL_J * r * R / b**2],
+            [by_hand.BALL_J * r * R / b**2, by_hand.MASS * R**2 + by_hand.BALL_J * (R / b) ** 2],
+        ]
+    )
     a = np.zeros((6, 6))  # maze, theta, their rates, two filters
     a[:2, 2:4] = np.eye(2)
     gravity = np.diag([0.0, by_hand.MASS * by_hand.G * R])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 from scipy.spatial import Delaunay
 from screwbond.models.pictures import ContactDrawing, Force, Frame, Look, Scene, Solid, page
 
-from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
+from bondgraph import J0, J1, C, Graph, I, R, Se, compile_model, simulate
+from bondgraph.export import live_page
 from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
 from tests.inner.models_pictures import Curve, Panel, cuboid, shown_unit, turned_poses, unrotated_poses, without_rounding
@@ -62,6 +64,7 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         assert window.run(OVERLAPS) == [], width
         assert window.run(SHARE) > 0.7, width
         assert window.run(WHOLE_WORDS)
+        assert width < 600 or window.run("$('plots').scrollHeight <= $('plots').clientHeight"), "plots are cut"
         # It is cut at the foot of its pane only where the window has no more space.
         cut, high = window.run("[see[3] < .98 * home[3], $('graph').clientHeight]")
         assert not cut or high > (0.7 if width < 600 else 0.45) * height, (width, high)
@@ -135,6 +138,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
     for width, height in SIZES.items():
         window.open(path, width, height)
         pane = np.array(window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        assert pane[1] > 0.6 * height
         swept = []
         for time in (0.0, 0.5, 1.0):
             window.run(f"go({time})")
@@ -336,3 +340,39 @@ def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
 def test_pages_play_in_real_time_where_that_can_be_watched() -> None:
     seconds = [data_of(page(simulate(ladder(1), end, progress=False)))["seconds"] for end in (0.1, 1.0, 30.0, 100.0)]
     assert seconds == [10.0, 1.0, 30.0, 10.0]
+
+
+TICKS = """(() => { const found = new Map(), canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
+  canvases.fillText = function (text, x, y, most = Infinity) {
+    const wide = this.measureText(text).width, left = x - wide * { right: 1, center: .5 }[this.textAlign];
+    const row = this.textAlign === "right" ? "values" : `times at ${y}`, rows = found.get(this.canvas) ?? {};
+    found.set(this.canvas, { ...rows, [row]: [...(rows[row] ?? []), [text, left, left + wide, y, wide <= most]] });
+    write.apply(this, arguments); };
+  REDRAW; canvases.fillText = write; const width = panels[0].canvas.clientWidth;
+  return [...found.values()].flatMap(Object.values).map(row => [width, row]); })()"""
+
+
+@pytest.mark.thorough
+@needs_chromium
+@pytest.mark.parametrize(("start", "end"), [(-1.5, 1.0), (-2e-4, -1e-4), (1e6, 1e6 + 1.0), (0.0, 3e6)])
+def test_labels_of_axes_differ_and_fit(start: float, end: float, window: Browser, tmp_path: Path) -> None:
+    graph, loop = Graph("charge"), J1("loop", domain="electrical")
+    graph.connect(Se("battery", 12.0), loop).connect(loop, R("wire", resistance=3.0))
+    compiled = compile_model(graph.connect(loop, C("store", capacitance=0.1 * (end - start), initial=1e5)))
+    run = {"t_end": end, "t_start": start, "progress": False}
+    page(compiled.simulate(**run), tmp_path / "page.html")
+    live_page(compiled, tmp_path / "live.html", **run)
+    for width, height in SIZES.items():
+        for kind, redraw in (("page", "panels.forEach(panel => panel.key = ''), render()"), ("live", "draw()")):
+            window.open(tmp_path / f"{kind}.html", width, height)
+            while not window.run("Boolean(Array.isArray(panels) && now)"):
+                window.rest()
+            rows = window.run(TICKS.replace("REDRAW", redraw))
+            assert len(rows) >= 4
+            for canvas, row in rows:
+                texts = [text for text, *_ in row]
+                assert len(set(texts)) == len(texts) and all("-" not in text for text in texts), (kind, texts)
+                assert all(left >= 0.0 and right <= canvas and fits for _, left, right, _, fits in row), (kind, width, row)
+                assert row[0][3] != row[-1][3] or all(a[2] + 3.0 < b[1] for a, b in itertools.pairwise(row)), (kind, width, row)
+            assert "-" not in window.run("document.querySelector('header').textContent")
+    assert window.complaints == []

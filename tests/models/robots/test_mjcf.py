@@ -136,6 +136,8 @@ def test_ball_and_free_joints_equalities_and_names(tmp_path: Path) -> None:
     assert robot.tree.coordinates == (*(f"a_b {k}" for k in range(1, 7)), "body 1", "body 2", "body 3", "j")
     (driven,) = [link for link in robot.tree.links if link.mimic is not None]
     assert driven.mimic == Mimic("j", 2.0, pytest.approx(0.1 + 0.5 - 2.0 * 0.2))
+    (driven,) = [link for link in read(tmp_path, text.replace("0.1 2", "0.1")).tree.links if link.mimic is not None]
+    assert driven.mimic == Mimic("j", 1.0, pytest.approx(0.1 + 0.5 - 0.2)), "missing coefficients are those of y = x"
     assert "rigid here, elastic in MuJoCo" in str(robot) and '"a.b" becomes "a_b"' in str(robot)
 
 
@@ -207,6 +209,13 @@ REFUSED = {
     "damped ball": ('axis="0 1 0" pos="0.1 0 0" ref="20"', 'type="ball"', "E295", "rates are not its angular velocity"),
     "entity": ("<mujoco ", "<!DOCTYPE mujoco [<!ENTITY a 'b'>]><mujoco ", "E521", "document type"),
     "other loop": ("<sensor>", '<equality><joint joint1="yaw"/></equality><sensor>', "E295", "linear in a second joint"),
+    "two equalities": (
+        "<sensor>",
+        '<equality><joint joint1="roll" joint2="yaw"/><joint joint1="roll" joint2="reach" polycoef="0.5"/></equality><sensor>',
+        "E295",
+        "an earlier equality determines this joint",
+    ),
+    "inactive equalities": ("<default>", '<default><equality active="false"/>', "E295", "active of <equality> of <default>"),
     "servo": ('kv="5"', 'dampratio="1"', "E295", "kv as a number"),
     "size": ('size="0.05"', 'size="0"', "E522", "1 positive number"),
     "fitted": ('type="box" size="0.1 0.05 0.04"', 'type="box" mesh="m"', "E298", 'a box fitted to the mesh "m"'),

@@ -261,6 +261,20 @@ def test_a_floating_joint_has_six_coordinates(tmp_path: Path) -> None:
     assert read_urdf(tmp_path / "a.urdf").tree.coordinates == (*(f"upper {k}" for k in range(1, 7)), "fore")
 
 
+@pytest.mark.parametrize("kind", ["floating", "planar"])
+def test_a_number_for_one_freedom_is_not_one_for_lengths_and_angles(tmp_path: Path, kind: str) -> None:
+    """Rates of the angles of a floating joint are no angular velocity, so damping of them would depend on the start of the
+    angles."""
+    text = f"""<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>
+      <inertia ixx="1" iyy="1" izz="1"/></inertial></link><joint name="j" type="{kind}"><parent link="a"/><child link="b"/>
+      <dynamics damping="2" friction="1"/><limit effort="0" velocity="3"/></joint></robot>"""
+    (tmp_path / "a.urdf").write_text(text)
+    robot = read_urdf(tmp_path / "a.urdf")
+    assert not robot.tree.damping.any() and robot.joints[0].friction == 0.0
+    assert np.isinf([*robot.effort_limits, *robot.speed_limits]).all()
+    assert f'damping, friction and limits of joint "j" (line 2): {kind} joints have none' in str(robot)
+
+
 def test_all_kinds_of_urdf_are_in_the_table() -> None:
     assert set(JOINTS) == {"revolute", "continuous", "prismatic", "fixed", "floating", "planar"}
 
@@ -294,3 +308,18 @@ def test_a_robot_has_the_limits_of_its_file() -> None:
     for name, indices in robot.coordinates.items():
         for values, value in ((robot.effort_limits, given[name].effort), (robot.speed_limits, given[name].velocity)):
             assert values.shape == (robot.tree.freedoms,) and np.all(values[indices] == (np.inf if value is None else value))
+
+
+def test_a_mimic_joint_limits_the_speed_of_its_leader_and_no_effort(tmp_path: Path) -> None:
+    def joint(name: str, parent: str, child: str, limits: str, mimic: str = "") -> str:
+        mass = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+        ends = f'<parent link="{parent}"/><child link="{child}"/>'
+        return f'<link name="{child}">{mass}</link><joint name="{name}" type="continuous">{ends}<limit {limits}/>{mimic}</joint>'
+
+    first = joint("j", "a", "b", 'effort="5" velocity="2"')
+    second = joint("k", "b", "c", 'effort="3" velocity="3"', '<mimic joint="j" multiplier="-4" offset="1"/>')
+    third = joint("l", "c", "d", 'effort="1" velocity="1"', '<mimic joint="k" multiplier="0.5"/>')
+    for parts, speed in (((first,), 2.0), ((first, second), 0.75), ((first, second, third), 0.5)):
+        (tmp_path / "a.urdf").write_text(f'<robot name="r"><link name="a"/>{"".join(parts)}</robot>')
+        robot = read_urdf(tmp_path / "a.urdf")
+        assert robot.speed_limits == pytest.approx([speed]) and robot.effort_limits == pytest.approx([5.0])

@@ -151,6 +151,28 @@ def _file(folder: Path, text: str) -> Path:
     return folder / "a.sdf"
 
 
+def test_a_placement_frame_stands_at_the_pose_of_the_model(tmp_path: Path) -> None:
+    text = ARM.replace('name="arm"', 'name="arm" placement_frame="tip"').replace(
+        "<plugin", '<frame name="tip" attached_to="fore"><pose>0 0.3 0.1 0 0.5 0</pose></frame><plugin'
+    )
+    tree = read_sdf(_file(tmp_path, text)).tree
+    tip = link_pose(tree, "fore", [0.0]) @ pose(np.asarray(exp([0.0, 0.5, 0.0]), dtype=float), (0.0, 0.3, 0.1))
+    assert np.allclose(tip, pose(np.eye(3), (0.0, 0.0, 1.0)), rtol=0, atol=1e-15)
+
+
+def test_an_inertia_stands_in_the_frame_of_its_pose(tmp_path: Path) -> None:
+    inertial = '<inertial><pose relative_to="stand">0.1 0 0.5 0 0 0</pose><mass>2</mass></inertial>'
+    tree = read_sdf(_file(tmp_path, ARM.replace("<inertial><mass>2</mass></inertial>", inertial))).tree
+    upper = tree.links[1].inertia
+    assert upper is not None and np.allclose(upper.centre, (0.1, 0.0, 0.3), rtol=0, atol=1e-15)
+
+
+def test_an_empty_frame_of_a_pose_means_nothing(tmp_path: Path) -> None:
+    stand = '<link name="stand"><pose'
+    tree = read_sdf(_file(tmp_path, ARM.replace(stand, f'{stand} frame=""'))).tree
+    assert np.array_equal(tree.base, read_sdf(_file(tmp_path, ARM)).tree.base)
+
+
 def test_axes_of_old_versions_are_those_of_the_model(tmp_path: Path) -> None:
     turned = ARM.replace('<pose relative_to="shoulder"/>', "<pose>0.5 0 0.2 0 0 1.570796</pose>").replace(
         '<pose relative_to="stand">0 0 0.2 0 0 0</pose>', ""
@@ -174,6 +196,8 @@ REFUSED = {
     "screw": ('type="revolute"><pose', 'type="screw"><pose', "E525", "one of: revolute"),
     "no frame": ('relative_to="upper"', 'relative_to="uper"', "E299", '"uper" is not a frame'),
     "circle": ('<link name="stand"><pose>', '<link name="stand"><pose relative_to="upper">', "E299", "form a cycle"),
+    "old frame": ('<pose relative_to="upper">', '<pose frame="upper">', "E295", "frame of <pose>"),
+    "frame of a world": ("<pose>0 0 1", '<pose relative_to="table">0 0 1', "E299", 'relative to "table"'),
     "no number": ("<mass>2</mass>", "<mass>two</mass>", "E522", "<mass>two</mass> of <inertial>"),
     "entity": ("<sdf ", "<!DOCTYPE sdf [<!ENTITY a 'b'>]><sdf ", "E521", "document type"),
     "no range": ("<lower>-1", "<lower>3", "E525", "limits=False"),

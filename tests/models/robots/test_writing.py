@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from screwbond.models.chains import Link, Mimic, Tree, cylinder_inertia, inverse_dynamics, link_pose
+from screwbond.models.chains import Link, Mimic, Tree, ball_inertia, cylinder_inertia, inverse_dynamics, link_pose
 from screwbond.models.robots import read_urdf, to_urdf
 
 from bondgraph import ModelError
 from screws import joints, pose
+from screws.rotations import exp
 
 RNG = np.random.default_rng(6)
 TURN = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -24,14 +25,18 @@ def link(name: str, joint: Any, x: float, **options: Any) -> Link:
 
 def branched() -> Tree:
     slanted = (0, 1, 1) / np.sqrt(2)
-    return Tree("branched", (
-        link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),
-        link("b", joints.revolute(slanted, (0.3, 0.2, 0)), 0.3, limits=(-1.0, 2.0)),
-        Link("eye", joints.fixed(), None, pose(np.eye(3), (0.5, 0.1, 0.2))),
-        link("c", joints.prismatic((1, 0, 0)), 0.5, damping=2.0),
-        link("d", joints.revolute((0, 1, 0), (0.3, 0, 0.1)), 0.3, parent="a"),
-        link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
-    ), pose(TURN, (0.1, -0.2, 0.3)))  # fmt: skip
+    return Tree(
+        "branched",
+        (
+            link("a", joints.revolute((0, 0, 1)), 0.0, damping=0.3),
+            link("b", joints.revolute(slanted, (0.3, 0.2, 0)), 0.3, limits=(-1.0, 2.0)),
+            Link("eye", joints.fixed(), None, pose(np.eye(3), (0.5, 0.1, 0.2))),
+            link("c", joints.prismatic((1, 0, 0)), 0.5, damping=2.0),
+            link("d", joints.revolute((0, 1, 0), (0.3, 0, 0.1)), 0.3, parent="a"),
+            link("e", joints.revolute((0, 0, 1), (0.6, 0, 0)), 0.6, mimic=Mimic("d", -2.0, 0.1)),
+        ),
+        pose(TURN, (0.1, -0.2, 0.3)),
+    )
 
 
 def test_a_tree_that_was_written_has_the_same_poses_and_efforts(tmp_path: Path) -> None:
@@ -51,17 +56,34 @@ def test_a_tree_that_was_written_has_the_same_poses_and_efforts(tmp_path: Path) 
     ]
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-13, 1e-11, 1e-8, 1e-5])
+def test_frames_that_are_pitched_by_about_a_right_angle_keep_their_axes(tmp_path: Path, gap: float) -> None:
+    """Rounding errors of the frame make its roll and yaw indeterminate, but not their combination."""
+    for sign in (-1.0, 1.0):
+        turn = np.asarray(exp(RNG.normal(size=3)), dtype=float)
+        R = exp([0, 0, 2.0]) @ exp([0, sign * (np.pi / 2 - gap), 0]) @ exp([-0.7, 0, 0])
+        home = pose(turn @ (turn.T @ np.asarray(R, dtype=float)), (0.1, 0.2, 0.3))
+        tree = Tree("pitched", (Link("a", joints.prismatic((0, 0, 1)), ball_inertia(1.0, 0.1), home),))
+        (tmp_path / "pitched.urdf").write_text(to_urdf(tree))
+        other = read_urdf(tmp_path / "pitched.urdf").tree
+        assert np.allclose(link_pose(other, "a", [0.4]), link_pose(tree, "a", [0.4]), rtol=0, atol=1e-13)
+
+
 def test_parts_without_urdf_form_are_refused_by_name() -> None:
-    odd = Tree("odd", (
-        link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
-        link("ball", joints.spherical((0.3, 0, 0)), 0.3),
-        link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
-        link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
-        link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
-    ))  # fmt: skip
+    odd = Tree(
+        "odd",
+        (
+            link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
+            link("ball", joints.spherical((0.3, 0, 0)), 0.3),
+            link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
+            link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
+            link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
+            Link("afloat", joints.free(), None, damping=0.2, parent=None),
+        ),
+    )
     with pytest.raises(ModelError, match=r"E344.*not a tree"):
         to_urdf("odd")  # type: ignore[arg-type]
     with pytest.raises(ModelError) as caught:
         to_urdf(odd)
-    assert [problem.code for problem in caught.value.problems] == ["E344"] * 5
-    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half", "geared", "sprung"))
+    assert [problem.code for problem in caught.value.problems] == ["E344"] * 6
+    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half", "geared", "sprung", "afloat"))

@@ -89,7 +89,7 @@ def reset_unknowns(content: Content) -> frozenset[int]:
     if not (content.ticks or jumps or breaks_of(content.system) is not None):
         return frozenset()
     guesses = {name for loop, _ in content.loops for name in loop.guesses}
-    return frozenset(i for entry in content.x if entry.name in guesses for i in range(entry.start, entry.start + entry.size))
+    return frozenset(i for entry in content.x if entry.name in guesses for i in entry.indices)
 
 
 def changes(content: Content, k: int) -> list[int]:

@@ -81,7 +81,7 @@ def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
     for entry in content.p:
         yield _parameter(entry, content.start.p[entry.start : entry.start + entry.size].reshape(entry.shape))
     for entry in content.x:
-        for i, index in zip(range(entry.start, entry.start + entry.size), np.ndindex(*entry.shape), strict=True):
+        for i, index in zip(entry.indices, np.ndindex(*entry.shape), strict=True):
             kind = "discrete Real" if i in names.discrete else "Real"
             fixed = [] if i in names.unknowns else ["fixed = true"]
             attributes = ", ".join([f"start = {real(content.start.x[i])}", *fixed, *_unit(entry)])
@@ -107,7 +107,7 @@ def _part(code: Listing, outputs: Iterable[int]) -> Listing:
 
 def _variables(content: Content) -> Variables:
     sampled = {state.name for state in content.system.states if state.held}
-    held = frozenset(i for entry in content.x if entry.name in sampled for i in range(entry.start, entry.start + entry.size))
+    held = frozenset(i for entry in content.x if entry.name in sampled for i in entry.indices)
     changed = {i for k in range(len(content.system.events)) for i in changes(content, k)}
     changed |= {i for k in range(len(content.ticks)) for i in tick_changes(content, k)}
     p = [quoted(entry.name) + subscript(index) for entry in content.p for index in np.ndindex(*entry.shape)]

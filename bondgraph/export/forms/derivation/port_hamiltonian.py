@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import own_states
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import FixedEntries, ModelError, refusal
 from bondgraph.export.forms.derivation.structure import (
     CutModel,
     arranged,
@@ -306,7 +305,7 @@ class _Balance:
             inputs=tuple(named(variables)),
             values=source_values(self.model, {path: out for path, (out, _, _) in self.ports.sources.items()}),
             outputs=tuple(named({path: laws.OTHER[variable] for path, variable in variables.items()})),
-            parameters=MappingProxyType(numbers_of(system, occurring)),
-            letters=MappingProxyType(letters_of(compiled, [], more)),
-            modes=MappingProxyType({mode: states for mode, (states, _) in system.modes.items()}),
+            parameters=FixedEntries(numbers_of(system, occurring)),
+            letters=FixedEntries(letters_of(compiled, [], more)),
+            modes=FixedEntries({name: mode.states for name, mode in system.modes.items()}),
         )

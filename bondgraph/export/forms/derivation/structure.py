@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from bondgraph.assembly.stages import stages_of
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
+from bondgraph.errors import FixedEntries
 from bondgraph.export.forms.algebra.canonical import canonical, decimal
 from bondgraph.export.forms.algebra.definitions import Definitions
 from bondgraph.export.forms.algebra.elimination import IN_ONE_PIECE, eliminate
@@ -90,7 +90,7 @@ def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]
         assert law.value is not None
         result = model.evaluate(law.value, *(values[arg] for arg in statement.args))
         inputs |= zip(labels_of(f"{path}.{law.gives}", model.shape_of(out)), result, strict=True)
-    return MappingProxyType(inputs)
+    return FixedEntries(inputs)
 
 
 def column(values: Iterable[Any]) -> Any:

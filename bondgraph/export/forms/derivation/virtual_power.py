@@ -13,7 +13,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from bondgraph.assembly.constraints_and_switches import STABILISERS
 from bondgraph.assembly.system import Statement
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.state_names import own_states
-from bondgraph.errors import ModelError, refusal
+from bondgraph.errors import FixedEntries, ModelError, refusal
 from bondgraph.export.forms.derivation.structure import (
     CutModel,
     arranged,
@@ -113,7 +112,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     depends = path in compiled.causality.derivative
     if any(bond.domain.pseudo for bond in compiled.model.bonds_at(path)):
         raise no_form(compiled, path, "its flow is a power, so it does no virtual work")
-    if isinstance(law, laws.InertialField) or (isinstance(law, laws.Storage) and law.gives == "flow"):
+    if laws.is_inertia(law):
         if isinstance(law, laws.Storage) and law.rate is not None:
             raise no_form(compiled, path, "its momentum is not an integral of its effort")
         if isinstance(law, laws.Storage) and law.inverse is None:
@@ -375,6 +374,6 @@ class _VirtualPower:
             u=tuple(label for path, shape in shapes.items() for label in labels_of(f"{path}.effort", shape)),
             values=source_values(self.model, self.parts.sources),
             multipliers=multipliers,
-            parameters=MappingProxyType(numbers_of(system, occurring)),
-            letters=MappingProxyType(letters_of(compiled, [], more)),
+            parameters=FixedEntries(numbers_of(system, occurring)),
+            letters=FixedEntries(letters_of(compiled, [], more)),
         )

@@ -103,7 +103,7 @@ def gpu_kernel(
     made = [specialised(procedure, words, functions, offsets) for procedure in procedures]
     slots = dict.fromkeys(program.layout[item.measure.of] for item in kept if not item.measure.kind.of_event)
     assert program.texts is not None
-    model = program.texts(tuple(slot for slot in slots if slot.block == "out"), not method.explicit)
+    model = program.texts(tuple(slot for slot in slots if slot.is_output), not method.explicit)
     signatures = {**_of_procedures(made), **_of_texts(model)}
     by_number = [(numbers[name], symbols[name]) for name in _called_by_number(image, words)]
     rules = "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")

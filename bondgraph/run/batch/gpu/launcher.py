@@ -141,8 +141,7 @@ def _refused(name: str, reasons: Sequence[str]) -> RunError:
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
-    powers = 0 if program.powers is None else int(program.powers.n_out)
-    numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
+    numbers = program.parameters + 2 * (program.states + program.modes) + program.quadratures + 6
     return 8 * (numbers + sum(item.size * (len(prepared.requested_times[0]) if item.over_time else 1) for item in kept))
 
 

@@ -106,7 +106,7 @@ def row_table(
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
     matrix_entries = 0 if program.closing_matrix is None else program.closing_matrix.n_out
-    width = program.states + (0 if program.powers is None else program.powers.n_out)
+    width = program.states + program.quadratures
     arrays = {"dates": np.ascontiguousarray(dates)}
     counts = {"parameters": program.parameters, "modes": program.modes, "values": values, "n": 0}
     table.point("kernel", kernel)

@@ -103,8 +103,7 @@ def unit_impulses(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> UnitI
 
 def unit_impulses_from(program: Program, collisions: Collisions, numbers: np.ndarray) -> UnitImpulses:
     count = len(collisions.constraints) + sum(friction.dimension for friction in collisions.frictions)
-    powers = 0 if program.powers is None else int(program.powers.n_out)
-    heights = [program.states, count, len(program.transitions), powers, len(collisions.frictions)]
+    heights = [program.states, count, len(program.transitions), program.quadratures, len(collisions.frictions)]
     blocks = np.split(numbers[: count * sum(heights)].reshape(-1, count), np.cumsum(heights)[:-1])
     flow, restitution = np.split(numbers[count * sum(heights) :], 2)
     return UnitImpulses(blocks[0], blocks[1], blocks[2], blocks[3], blocks[4], flow, restitution)

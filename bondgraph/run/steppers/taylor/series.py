@@ -82,7 +82,7 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     if c.moved:
         expand_here(c)
     ratio = h / c.longest
-    if ratio > 1.0 and not c.is_landing:
+    if ratio > 1.0 and not c.accepts:
         return ratio
     rates, slopes = c.k[c.width :], c.y_stage
     sum_up_with_slopes(c, h, c.y_new, slopes)
@@ -172,7 +172,7 @@ class TaylorSeries(OneStep):
     def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
         assert bound.program.expand is not None, "refused by `choose`"
         kernel = bound.program.expand(order_for(tolerances.relative))
-        order = kernel.n_out // (bound.program.states + bound.quadratures)
+        order = kernel.n_out // (bound.program.states + bound.program.quadratures)
         super().__init__(TAYLOR, machine_code(), bound, tolerances, weights, {"order": order}, options.ticks, options.handler)
         self._kernel = kernel
         self.table.point("expand", kernel.address or 0)
