@@ -15,7 +15,7 @@ and `mark_planar_contact`, which do not affect the mechanics.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -306,13 +306,14 @@ def attach_planar_contact(
         title = f'"{name}" has the point {shown(corner)} and the normal {shown(outward)}'
         raise refusal("E503", title, "two finite numbers each; a normal has a length above 0", about=name)
     normal = normal / np.linalg.norm(normal)
-    start, face_start = body.start_place, np.zeros(3) if other is None else other.start_place
-    p, n = _rotated(start, c) + start[:2], _rotated(face_start, normal)
-    contact = planar_contact(name, gap=float(n @ (p - face_start[:2]) - offset), friction=friction)
+    gap = _gap(c, normal, offset)
+    starts = [each.start_place for each in (body, other) if each is not None]
+    contact = planar_contact(name, gap=gap(*starts)[0], friction=friction)
     graph.add(contact)
     face_signal = None if other is None else f"{other.name}.place"
     mark_planar_contact(graph, name, (f"{body.name}.place", corner), (face_signal, outward, offset))
     signals = [f"{body.name}.place", *([] if other is None else [f"{other.name}.place"])]
+    graph.start(gap, signals, [f"{name}.place.gap"])
     for port, direction in (("normal", normal), *([] if friction is None else [("tangent", np.array([normal[1], -normal[0]]))])):
         for number, partner in enumerate((body, other)):
             if partner is not None:
@@ -334,6 +335,14 @@ def _rotated(place: Any, vector: Any) -> Any:
         return array([vector[0], vector[1]])
     c, s = cos(place[2]), sin(place[2])
     return array([c * vector[0] - s * vector[1], s * vector[0] + c * vector[1]])
+
+
+def _gap(c: np.ndarray, normal: np.ndarray, offset: float) -> Callable[..., tuple[float]]:
+    def gap(place: Any, face_place: Any = (0.0, 0.0)) -> tuple[float]:
+        p, n = _rotated(place, c) + place[:2], _rotated(face_place, normal)
+        return (float(n @ (p - np.asarray(face_place)[:2]) - offset),)
+
+    return gap
 
 
 def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:

@@ -25,7 +25,7 @@ from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
-from screws.errors import plural
+from screws.errors import CallError, is_called_by_user, plural
 from screws.names import answer_old_names
 
 if TYPE_CHECKING:
@@ -54,6 +54,14 @@ class Graph(Draft):
         return f'graph.replace("{name}", part), or graph.remove("{name}")'
 
     _cure_of_arithmetic = "graph.add(other), which nests a graph, and graph.connect(tail, head)"
+
+    _other_words = dict.fromkeys(("run", "step", "solve"), ".simulate(t_end)")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(self) is Graph and not hasattr(self, name) and is_called_by_user():
+            cure = f"graph.add({name}), or graph.connect({name}, other)"
+            raise CallError("E684", f"Graph has no attribute {name!r} to set; parts are added, not assigned", cure)
+        object.__setattr__(self, name, value)
 
     def __getitem__(self, path: str) -> Element | Graph:
         """Return the element or nested graph with this name, or at this path into nested graphs, "left.damper"; an unknown name

@@ -327,11 +327,9 @@ class Resistor(Law):
         return PORT
 
     def demand(self, port: int) -> CausalityRequest:
-        return (
-            CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
-            if self.has_one_formula
-            else CausalityRequest(True, CausalityPreference.PREFERRED)
-        )
+        if self.has_one_formula:
+            return CausalityRequest(self.effort is None, CausalityPreference.AS_GIVEN)
+        return CausalityRequest(True, CausalityPreference.PREFERRED)
 
 
 @short_repr
@@ -464,11 +462,8 @@ class Storage(Storing):
 @short_repr
 @dataclass(frozen=True)
 class InertialField(Storing):
-    """Configuration q and motion (velocities v or momenta p) of one n-port: effort in, flow q' out, energy T + V; or, in
-    derivative causality, flow in and effort out.
-
-    Source: Breedveld 1984 (the IC element).
-    """
+    """Configuration q and motion (velocities v or momenta p) of one n-port, the IC element of Breedveld (1984): effort in, flow q'
+    out, energy T + V; or, in derivative causality, flow in and effort out."""
 
     position: StateSpec
     motion: str

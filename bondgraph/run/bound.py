@@ -183,7 +183,7 @@ def _in_place(kernel: Kernel) -> Callable[..., None]:
 def loop_arrays(program: Program) -> dict[str, list[float]]:
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
-        "loop_places": program.loop_states,
+        "loop_places": [*program.loop_states],
         "loop_inverse_sizes": [1.0 / size for loop in program.loops for size in loop.sizes],
         "loop_weights": [weight for loop in program.loops for weight in loop.weights],
         "loop_ones": [1.0 for loop in program.loops for _ in loop.states],

@@ -12,7 +12,7 @@ import numpy as np
 
 from screws.errors import CallError, ScrewbondError, is_called_by_user, is_own
 from screws.names.missing import MissingAttribute, cure_for_missing, part_of
-from screws.numeric_arguments import read_only
+from screws.numeric_arguments import WITHOUT_ARRAYS, read_only
 
 T = TypeVar("T")
 
@@ -58,15 +58,13 @@ def explain_access(kind: type[T]) -> type[T]:
 def _protect_arrays(kind: type[Any]) -> None:
     """Make the arrays that a record keeps read-only: its fields, also after pickling, and its cached properties; arrays of the
     user are copied."""
-    fields = [each.name for each in dataclasses.fields(kind)]
 
     def protecting(create: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(create)
         def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
             create(owner, *arguments, **keywords)
-            for name in fields:
-                value = getattr(owner, name, None)
-                if (protected := read_only(value)) is not value:
+            for name, value in list(vars(owner).items()):
+                if type(value) not in WITHOUT_ARRAYS and (protected := read_only(value)) is not value:
                     object.__setattr__(owner, name, read_only(value, copied=True) if is_called_by_user() else protected)
 
         initialise.protects_arrays = True  # type: ignore[attr-defined]

@@ -64,7 +64,7 @@ def cure_for_missing(owner: Any, name: object) -> str:
             return f"did you mean {' or '.join(inner[each] for each in near)}?"
     else:
         names = [each for each in dir(owner) if not each.startswith("_")]
-        if part := part_of(owner, name):
+        if part := getattr(type(owner), "_other_words", {}).get(name) or part_of(owner, name):
             return f"try: {part}"
         homes = tuple(home for home in homes_of(str(name)) if _takes_an_object(home, str(name)))
     if cure := import_or_similar(str(name), listed := sorted(names), homes):

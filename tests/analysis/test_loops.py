@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J1, Block, Compiled, Graph, I, ModelError, R, Se, signals
+from bondgraph import J1, Block, C, Compiled, Graph, I, ModelError, R, Se, signals
 from bondgraph.analysis import Linear, linearise_sampled
 from screws.scalars import array
 from tests.inner.output import styled
@@ -173,3 +173,21 @@ def test_delay_margin_and_plots(loop: Compiled) -> None:
     with styled():
         (nyquist,), (nichols,) = cut.nyquist(), cut.nichols()
     assert (nyquist.get_xlabel(), nichols.get_ylabel()) == ("real part", "gain (dB)")
+
+
+@pytest.mark.parametrize("damping", [0.2, 1.0])
+def test_curves_of_a_resonance_are_smooth_and_labels_of_a_chart_apart(damping: float) -> None:
+    """Near a resonance, the response of a lightly damped oscillator is a circle."""
+    pytest.importorskip("control")
+    pytest.importorskip("matplotlib").use("agg")
+    graph, v = Graph("oscillator"), J1("v", domain="translation")
+    graph.connect(Se("push", 1.0), v).connect(v, I("m", mass=2.0))
+    graph.connect(v, C("k", stiffness=50.0)).connect(v, R("d", damping=damping))
+    linear = graph.compile(progress=False).linearise(["push.value"], ["v.flow"])
+    (nyquist,), (nichols,) = linear.nyquist(), linear.nichols()
+    curves = [line.get_xdata() + 1j * line.get_ydata() for line in nyquist.lines]
+    lengths = [np.ma.filled(np.abs(np.ma.diff(np.ma.masked_invalid(curve))), 0.0) for curve in curves if len(curve) > 20]
+    assert max(each.sum() for each in lengths) > 0.9 * np.pi / damping and np.concatenate(lengths).max() < 0.1 / damping
+    boxes = [text.get_window_extent() for text in nichols.texts]
+    assert len(boxes) > 5 and not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+    assert all("-" not in text.get_text() for text in nichols.texts)

@@ -73,6 +73,15 @@ WRONG = {
         ("E684", 'try: .parameters["stiffness"]'),
         lambda: cart()["spring"].parameters["stiffness"],
     ),
+    "the times of a result": Wrong(lambda: run().time, ("E684", "try: .t"), lambda: run().t),
+    "the times by name": Wrong(lambda: run()["time"], ("E318", "result.t"), lambda: run().t),
+    "the keys of a result": Wrong(lambda: run().keys(), ("E684", ".names()"), lambda: run().names()),
+    "a run of a graph": Wrong(lambda: cart().run(1.0), ("E684", ".simulate(t_end)"), lambda: cart().simulate(0.1)),
+    "a part by assignment": Wrong(
+        lambda: assign(cart(), "stop", C("stop", stiffness=1.0)),
+        ("E684", "'stop'", "graph.connect(stop, other)"),
+        lambda: (g := cart()).connect(g["v"], C("stop", stiffness=1.0)),
+    ),
     "an unknown attribute of an element": Wrong(
         lambda: cart()["spring"].domian, ("E684", "Element", "domain"), lambda: cart()["spring"].domain
     ),

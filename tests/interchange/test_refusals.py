@@ -274,3 +274,14 @@ def test_a_file_is_as_large_as_its_reader_allows(tmp_path: Path) -> None:
 def test_only_models_are_saved() -> None:
     with pytest.raises(ModelError, match="E100"):
         dump_model("drive")  # type: ignore[arg-type]
+
+
+def test_an_unknown_kind_and_commands_of_files_are_refused_with_their_place() -> None:
+    content = file_of()
+    name = next(iter(content["model"]["elements"]))
+    content["model"]["elements"][name]["kind"] = "Sx"
+    assert f"elements.{name}.kind: 'Sx' is not 'C' or" in str(refused(json.dumps(content)))
+    content = file_of()
+    number = next(k for k, each in enumerate(content["operations"]) if "name" in each)
+    content["operations"][number]["latex"] = r"\input{secret}"
+    assert f"E354 operations[{number}]" in str(said := refused(json.dumps(content))) and r"\input" in str(said)

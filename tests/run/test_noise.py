@@ -290,3 +290,11 @@ def test_currents_below_the_rounding_of_one_do_not_decide_the_steps(method):
     assert run.ok and run.statistics.steps < 2000
     last = abs(run["smoothing 19.effort"]).max()
     assert 0.0 < last < 1e-20
+
+
+@pytest.mark.parametrize("method", ["dopri5", "rodas5p"])
+def test_coarse_rounding_is_noise_and_not_a_jump(method):
+    """A force in multiples of 4e-9 has one step in most short lines of states; the run needs a few steps per oscillation."""
+    with pytest.warns(RoundingWarning):
+        run = simulate(loud(), [1.0, 0.0], [1.7e7], [], 10.0, method=method, rtol=1e-11)
+    assert run.ok and run.statistics.steps < 5000

@@ -152,6 +152,23 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
     assert flow[1, 2] / spin == pytest.approx(share, abs=1e-3)
 
 
+def on_a_wedge(slope: float, height: float) -> Graph:
+    graph, drive = Graph("wedge"), J1("drive", dimension=3)
+    wedge = planar_body("wedge", mass=1.0, inertia=1.0, place=(0.3, 0.1, slope))
+    block = planar_body("block", mass=1.0, inertia=0.1, place=(0.0, height, 0.2), gravity=GRAVITY)
+    graph.connect(Sf("rest", (0.0, 0.0, 0.0)), drive).connect(drive, wedge.port("motion"))
+    attach_planar_contact(graph, "touch", (block, (0.05, -0.1)), (wedge, (0.2, 1.0), 0.05))
+    return graph
+
+
+def test_the_gap_of_a_planar_contact_follows_the_start_places() -> None:
+    changed, built = stepper(on_a_wedge(0.0, 0.0), inertia="full"), stepper(on_a_wedge(0.4, 0.7), inertia="full")
+    start = {"wedge.position.y": (0.3, 0.1, 0.4), "block.position.y": (0.0, 0.7, 0.2)}
+    results = [made.simulate(0.5, step=1e-3, initial=initial) for made, initial in ((changed, start), (built, None))]
+    for name in ("touch.gap", "block.place"):
+        np.testing.assert_allclose(results[0][name], results[1][name], rtol=1e-9, atol=1e-12)
+
+
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))

@@ -23,6 +23,9 @@ def rounding(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndar
         shortest = span == rules.SPANS[0]
         estimate, rest, interval = _noise_estimates(bound, t, x, m, span * scales, later, shortest)
         rough, higher = estimate > 0.0, estimate > rules.HIGHER * sigma
+        if span == rules.SPANS[-1]:
+            broken &= ~rough | (interval == 0)
+            break
         first, again = rough & (interval >= 0) & higher, rough & (interval == 0) & broken & ~higher
         unbroken = np.where(first, np.fmax(sigma, rest), np.where(again, np.fmax(unbroken, rest), unbroken))
         broken = first | again | (broken & ~rough)

@@ -14,7 +14,7 @@ BOND_LENGTH = 58.0
 LABEL_SPACE = 36.0
 """Length of a horizontal bond beyond its labels, for half arrow, stroke and dimension, px."""
 LABEL_GAP = 30.0
-"""Space in px that the labels of two neighbouring vertical bonds need besides their widths."""
+"""Space in px that the labels of two neighbouring vertical bonds need in addition to their widths."""
 NAME_GAP = 13.0
 """Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
@@ -69,11 +69,11 @@ def centres(sketch: Sketch, cells: np.ndarray, copies: Sequence[Copies] = ()) ->
 
 def _label_needs(sketch: Sketch, cells: np.ndarray) -> np.ndarray:
     """Return the distances (n, n) in px that the labels of bonds need between nodes side by side."""
-    beside = np.zeros(len(sketch.nodes))
+    widths = np.zeros(len(sketch.nodes))
     for edge in sketch.edges:
         if cells[edge.tail, 0] == cells[edge.head, 0]:
-            beside[[edge.tail, edge.head]] = np.maximum(beside[[edge.tail, edge.head]], edge.label_width)
-    pairs = beside[:, None] + beside
+            widths[[edge.tail, edge.head]] = np.maximum(widths[[edge.tail, edge.head]], edge.label_width)
+    pairs = widths[:, None] + widths
     needs = np.where(pairs > 0.0, pairs + LABEL_GAP, 0.0)
     for edge in (edge for edge in sketch.edges if edge.label_width):
         length = sketch.nodes[edge.tail].half_width + sketch.nodes[edge.head].half_width + edge.label_width + LABEL_SPACE

@@ -12,8 +12,9 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Rounding noise is measured at POINTS points along each line, with the spacings SPANS relative to the sizes of the states."""
+SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33, 2.0**-27), 9
+"""Rounding noise is measured at POINTS points along each line, with the spacings SPANS relative to the sizes of the states;
+the longest line only tests breaks."""
 PATTERNS = 8
 """Number of sparsity patterns of couplings that a run keeps."""
 FASTEST_RATES, PROPAGATED = 1, 2

@@ -45,24 +45,35 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
     for number, span in enumerate(SPANS):
         noise_estimates(w, w.points[width * (number * POINTS) :])
         for i in range(width):
-            add_line(w, i, span == SPANS[0])
+            if is_rough(w, i, span == SPANS[0]):
+                if span == SPANS[-1]:
+                    w.broken[i] = float(w.broken[i] == 1.0 and is_first_broken(w, i))
+                else:
+                    add_line(w, i)
     for i in range(width):
         if w.broken[i] == 1.0:
             sigma[i] = w.unbroken[i]
 
 
-def add_line(w: Control, i: int, shortest: bool) -> None:
-    """Raise the noise of component i to the estimates from a line: with all its differences (`sigma`), and, while one break
-    explains the lines so far (`broken`), without those across the break (`unbroken`)."""
-    third, fourth, rest, before = w.third[i], w.fourth[i], w.rest[i], w.sigma[i]
-    estimate = smaller(third, fourth)
-    if not (finite(third) and finite(fourth) and estimate > 0.0 and (shortest or fourth > third * NOISE_RATIO)):
-        return
+def is_rough(w: Control, i: int, shortest: bool) -> bool:
+    third, fourth = w.third[i], w.fourth[i]
+    return finite(third) and finite(fourth) and smaller(third, fourth) > 0.0 and (shortest or fourth > third * NOISE_RATIO)
+
+
+@inline
+def is_first_broken(w: Control, i: int) -> bool:
+    return w.rest[i] <= w.third[i] * BREAK and w.interval[i] == 1.0
+
+
+def add_line(w: Control, i: int) -> None:
+    """Raise the noise of component i to the estimates from a rough line: with all its differences (`sigma`), and, while one break
+    explains the lines so far (`broken`), without those across the break (`unbroken`). The longest line shows only whether a
+    break is a single one or a step of coarse rounding."""
+    rest, before, estimate = w.rest[i], w.sigma[i], smaller(w.third[i], w.fourth[i])
     w.sigma[i] = larger(before, estimate)
-    has_break = rest <= third * BREAK
-    if has_break and estimate > before * HIGHER:
+    if rest <= w.third[i] * BREAK and estimate > before * HIGHER:
         w.unbroken[i], w.broken[i] = larger(before, rest), 1.0
-    elif has_break and w.broken[i] == 1.0 and w.interval[i] == 1.0:
+    elif w.broken[i] == 1.0 and is_first_broken(w, i):
         w.unbroken[i] = larger(w.unbroken[i], rest)
     else:
         w.broken[i] = 0.0

@@ -144,6 +144,9 @@ class _Closure:
         slots = [result.program.layout[f"{path}.h"] for path in dict.fromkeys(result.program.closing.owners)]  # type: ignore[union-attr]
         self.slots = [slot for slot in slots if slot.is_output]
         sizes = np.abs(result.x).max(axis=0)
+        for slot in result.program.layout.slots.values():  # components that only rounding moves have no size of their own
+            if slot.block == "x" and slot.size > 1:
+                sizes[slot.start : slot.stop] = sizes[slot.start : slot.stop].max()
         self.sizes = np.where(sizes > 0.0, sizes, 1.0)
 
     def __call__(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:

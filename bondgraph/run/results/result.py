@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import Records, refusal, unknown_name
+from bondgraph.errors import Records, UnknownName, refusal, unknown_name
 from bondgraph.model.arguments import names_of
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
@@ -124,6 +124,11 @@ class Result:
     _cure_of_arithmetic = 'arithmetic with quantities, such as result["mass.flow"] - other["mass.flow"]'
     _cure_of_call = 'result["mass.flow"] at the times result.t; np.interp(t, result.t, result["mass.flow"]) between them'
 
+    _other_words = dict.fromkeys(("time", "times"), ".t") | dict.fromkeys(("keys", "items"), ".names()")
+    _other_words |= dict.fromkeys(("get", "values", "data"), 'result["mass.flow"], with a name of .names()')
+    _other_words |= dict.fromkeys(("y", "states"), ".x, the states (samples, states), or result[name]")
+    """Attributes of results of other programs -> those of this class."""
+
     def __repr__(self) -> str:
         end = "in doubt" if self.warnings else "ok"
         end = end if self.failure is None else f"ended early: {self.failure.reason}"
@@ -142,6 +147,8 @@ class Result:
 
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a named quantity over time, (k, *shape), or a component, "body.pose[3]"; a parameter is constant, (*shape)."""
+        if isinstance(name, str) and name in ("t", "time") and name not in self.program.layout:
+            raise UnknownName(f'the samples have no quantity "{name}", but times; try: result.t')
         slot = self.program.layout[name]
         if slot.is_parameter:
             return slot.value_in(self.p)

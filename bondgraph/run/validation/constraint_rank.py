@@ -44,10 +44,11 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first of the samples t (k,), x (k, n), m (k, modes) at which constraints contradict each other or, if they never
-    do, the first position at which they lose rank. Events happen at the times `jumps` (s); with `arrival`, the motion after such
-    a position is ignored."""
-    return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
+    """Find the first of the samples t (k,), x (k, n), m (k, modes) at which constraints contradict each other, or the first
+    position at which they lose rank: if the run reaches this position earlier, contradictions only follow from it. Events happen
+    at the times `jumps` (s); with `arrival`, the motion after such a position is ignored."""
+    wrong, lost = _contradiction(constraints, t, x, m), _singular_position(constraints, t, x, m, jumps, arrival)
+    return lost if wrong is None or (lost is not None and t[1] < lost.time < wrong.time) else wrong
 
 
 def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> RankLoss | None:

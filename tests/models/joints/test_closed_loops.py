@@ -10,7 +10,7 @@ from screwbond.models.bodies import ground, prescribed_body, rigid_body
 from screwbond.models.chains import BodyInertia, Link, Tree, chain_graph, link_pose
 from screwbond.models.joints import attach_joint, joint_graph
 
-from bondgraph import J0, J1, Constraint, Graph, I, ModelError, compile_model
+from bondgraph import J0, J1, Constraint, Graph, I, ModelError, RunEndedWarning, compile_model
 from screws import joints, rotation
 from screws.poses import pose
 from tests.models.joints.jointed import INERTIA, G, at, simulated
@@ -27,6 +27,7 @@ def bar(name, start, end, mass=0.4, **more):
     return body, at(-length / 2, 0, 0), at(length / 2, 0, 0), quaternion
 
 
+TURN = joints.revolute((0, 0, 1))
 PINS = {"y": joints.revolute((0, -1, 0)), "u": joints.universal((0, -1, 0), (0, 0, 1)), "s": joints.spherical()}
 
 
@@ -188,3 +189,41 @@ def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constrai
     result = simulated(graph, t_end=1.0)
     assert np.abs(result["bars.q"] - expected["bars.q"]).max() < 1e-7
     assert np.ptp(result["bars.q"][:, 0]) > 1.0
+
+
+@cache
+def parallelogram():
+    """Return cranks of 0.5 m and a coupler of 0.8 m between free bodies, without weight."""
+    graph, names, previous = Graph("parallelogram"), ("left", "coupler", "right"), (ground("floor"), np.eye(4))
+    corners = np.array([[0.0, 0, 0], [0.3, 0.4, 0], [1.1, 0.4, 0], [0.8, 0, 0]])
+    for k, name in enumerate(names):
+        step = corners[k + 1] - corners[k]
+        length, half = float(np.linalg.norm(step)), 0.5 * np.arctan2(step[1], step[0])
+        start = {"position": 0.5 * (corners[k] + corners[k + 1]), "quaternion": (np.cos(half), 0, 0, np.sin(half))}
+        body = rigid_body(name, mass=1.0, inertia=(0.01, 0.05, 0.05), **start)
+        joint = joint_graph(f"pin {name}", TURN, frame_a=previous[1], frame_b=at(-length / 2, 0, 0))
+        attach_joint(graph, joint, previous[0], body)
+        previous = body, at(length / 2, 0, 0)
+    attach_joint(graph, joint_graph("pin floor", TURN, frame_a=previous[1], frame_b=at(0.8, 0, 0)), previous[0], graph["floor"])
+    compiled = compile_model(graph)
+    return compiled, compiled.consistent(keep={"pin left.rate": 4.0})
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_bodies_in_a_parallelogram_pass_its_flat_positions_on_their_branch(rtol):
+    """Directions out of the plane, which only rounding errors excite, do not disturb the passage."""
+    compiled, start = parallelogram()
+    run = compiled.simulate(6.0, initial=start, rtol=rtol, samples=0.05, singular="keep", progress=False)
+    assert run.ok and np.unwrap(run["pin left.q"])[-1] - run["pin left.q"][0] == pytest.approx(24.0, abs=1e-6)
+    assert np.ptp(run["coupler.pose"][:, 3]) < 1e-8 and np.ptp(run.ledger.stored) < 1e-7 * run.ledger.in_play
+
+
+def test_a_flat_position_ends_the_run_though_redundant_joints_contradict_later():
+    """A run beyond the flat position can leave its branch, and then redundant joints contradict each other."""
+    compiled, start = parallelogram()
+    flat = (np.pi - np.arctan2(0.4, 0.3)) / 4.0
+    for samples in (0.02, 0.05):
+        for rtol in (1e-6, 1e-9):
+            with pytest.warns(RunEndedWarning, match="singular position"):
+                run = compiled.simulate(6.0, initial=start, rtol=rtol, samples=samples, progress=False)
+            assert run.failure.kind == "singular position" and abs(run.failure.time - flat) < 1e-3 and run.t[-1] < flat
