@@ -196,7 +196,7 @@ def model_source(
     defined.append(f"#define OUTCOMES {cases}")
     lists = {"starts": (0, *scaling.starts), "spans": (0, *scaling.spans), "tolerances": (0, *scaling.tolerances)}
     lists |= {"pointers": image.pointers}
-    lists |= {"guesses": [0, *(k for name in sorted(content.system.guesses) for k in content.system.places[name])]}
+    lists |= {"guesses": (0, *(k for name in sorted(content.system.guesses) for k in content.system.places[name]))}
     lists |= {"inputs": (0, *(() if partials is None else partials.inputs))}
     if partials is not None and partials.rows:
         lists |= {"columns_at": partials.columns, "entry_rows": partials.rows}
