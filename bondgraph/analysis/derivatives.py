@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import (
-    START,
-    AddedInputs,
-    has_time_derivatives,
-    signals_with_inputs,
-    sources_and_signals,
-    with_added_inputs,
-    with_added_ramps,
-    with_zeros,
-)
+from bondgraph.analysis.added_inputs import AddedInputs, signals_with_inputs, with_added_inputs, with_zeros
 from bondgraph.analysis.kinks import other_side
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
@@ -29,13 +20,14 @@ from bondgraph.compile.state_names import moving_states, pick_inputs, pick_outpu
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
 from bondgraph.errors import KinkWarning, OpenSamplerWarning, caller_depth, refusal
+from bondgraph.model.arguments import names_of
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run_arguments import Initial
 from bondgraph.tape.differentiate import jacobian
-from bondgraph.tape.interpret import blocks_of_tape, evaluate_nodes, term_sizes
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
+from bondgraph.tracing.input_ramps import START, acting, has_time_derivatives, rate_refusal, with_ramps
 from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 from bondgraph.units.conversions import is_of_pose
@@ -104,14 +96,6 @@ class Derivatives(Frozen):
             self.compiled.model.name, *blocks, self.states, self.inputs, self.outputs, rates=rates, values=outputs, point=point
         )
 
-    def acting(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
-        """Return, for each nonzero derivative at the blocks (t, x, p, m), whether it exceeds the rounding error of its terms."""
-        tape, first, values = self.routine.tape, len(self.states) + len(self.outputs), dict[int, Any]()
-        roots = [tape.scalar(output).index for output in self.routine.outputs]
-        evaluate_nodes(tape, roots, blocks_of_tape(self.routine, blocks), values)
-        sizes = term_sizes(tape, values)
-        return np.array([abs(values[root]) > NEGLIGIBLE * sizes[root] for root in roots[first:]], dtype=bool)
-
     def warn_of_kinks(self, point: Point) -> None:
         """Warn (`KinkWarning`) if a formula has a kink or a jump at a point."""
         point, n, k = consistent(self.compiled, point), len(self.states), len(self.outputs)
@@ -134,10 +118,6 @@ class Derivatives(Frozen):
         warnings.warn(text, KinkWarning, stacklevel=caller_depth())
 
 
-NEGLIGIBLE = 1e-9
-"""Effect of the rate of an input, relative to the terms of which it is the sum, below which it is rounding error."""
-
-
 @dataclass(frozen=True, eq=False)
 class Ramps:
     """Derivatives of a model whose inputs are ramps that start at the point: the effects of the rates of the inputs."""
@@ -151,17 +131,12 @@ class Ramps:
         ramps, n = self.derivatives, len(self.derivatives.states)
         p = with_zeros(ramps.kernel, point.p)
         p[self.start] = point.t
-        acting = ramps.acting([np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
-        if acting.any():
-            first = int(np.flatnonzero(acting)[0])
+        acts = acting(ramps.routine, n + len(ramps.outputs), [np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
+        if acts.any():
+            first = int(np.flatnonzero(acts)[0])
             dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]
-            name = ramps.inputs[ramps.columns[first] - n]
-            title = f'{dependent} depends on the time derivative of the input "{name}", for which a linear system has no matrix'
-            cures = (
-                f'the derivative as the input, and "{name}" from an integrator',
-                "an R or a lowpass between the input and the part that it drives",
-            )
-            raise refusal("E592", title, *cures, about=ramps.compiled.model.name, places=())
+            name, reason = ramps.inputs[ramps.columns[first] - n], "for which a linear system has no matrix"
+            raise rate_refusal("E592", dependent, name, reason, ramps.compiled.model.name)
 
 
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
@@ -171,12 +146,15 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 
 
 def ramps_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Ramps | None:
-    """Return the derivatives with respect to ramps of sources and signals among the inputs; None if they cannot matter."""
-    signals = sources_and_signals(compiled.model, compiled.system, inputs)
-    if not signals or not has_time_derivatives(compiled.system):
+    """Return the derivatives with respect to the slopes of inputs that are ramps; None if they cannot matter."""
+    if not names_of(inputs, "inputs") or not has_time_derivatives(compiled.system):
         return None
-    added = with_added_ramps(compiled.model, compiled.system, signals)
-    return Ramps(_differentiated(compiled, added, outputs), added[0].parameter_places[START].start)
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
+    roots = [system.resolve(name.partition("[")[0].strip()) for name in named]
+    system, slopes = with_ramps(system, [root for root in roots if root in system.parameters])
+    named = [f"{slopes[root]}{''.join(name.partition('[')[1:])}" for root, name in zip(roots, named, strict=True)]
+    signals = {slope: signals.get(root, root) for root, slope in slopes.items()}
+    return Ramps(_differentiated(compiled, (system, named, signals), outputs), system.parameter_places[START].start)
 
 
 def derivatives_of(compiled: Compiled, inputs: Sequence[str], outputs: Sequence[str]) -> Derivatives:

@@ -36,7 +36,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.results.result import Result
 from bondgraph.run.settings import number
 from bondgraph.stepping.diagnostics import report, step_problem
-from bondgraph.stepping.problem import MODES, Steps, compiled_steps
+from bondgraph.stepping.problem import MODES, Steps, compiled_steps, refuse_jumps
 from bondgraph.stepping.quadratic.candidates import Candidates, Shapes, check_facets
 from bondgraph.stepping.quadratic.matrices import StepOptions
 from bondgraph.stepping.quadratic.solver import SOLVED
@@ -372,7 +372,8 @@ class Stepper(Frozen):
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
-        Raises E501 for an invalid h or t; `ModelError` E252 for a state of the wrong size, E510 to E515 for a step without a
+        Raises E501 for an invalid h or t; `ModelError` E252 for a state of the wrong size, E594 for parameters of a source that
+        moves an inertia on which the step acts too, E510 to E515 for a step without a
         solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
@@ -419,6 +420,7 @@ class Stepper(Frozen):
     ) -> tuple[StepWorkspace, np.ndarray, float]:
         if isinstance(state, StepResult):
             p = self.steps.compiled.parameters(parameters) if parameters else state.p
+            refuse_jumps(self.steps, state.p, p)
             workspace = StepWorkspace(self.steps, self.settings, p, state.state, state.m.copy())
             workspace.s = state.slips.copy()
             return workspace, p, state.t + state.h

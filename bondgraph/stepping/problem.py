@@ -19,7 +19,7 @@ from bondgraph.compile.kernels import couplings_of, jacobian_of, kernels_of, out
 from bondgraph.compile.programs import program_of
 from bondgraph.emit.kernel import Kernel
 from bondgraph.emit.numpy import numpy_kernel
-from bondgraph.errors import ModelError, Problem, raise_if_any
+from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
 from bondgraph.model import laws
 from bondgraph.model.dissipation import HeatFlow, ResistorField
 from bondgraph.model.element import Element
@@ -27,10 +27,11 @@ from bondgraph.model.model import ContactPoint, Model
 from bondgraph.model.ops import IDENTITY, Op, constant, zeros
 from bondgraph.run.program import Layout, RunContact
 from bondgraph.stepping.given_velocities import MOMENTUM, OWN_FORCE, system_with_velocities, velocities_of
-from bondgraph.stepping.quadratic.matrices import StepLayout, StepOptions, step_routine
+from bondgraph.stepping.quadratic.matrices import StepLayout, StepOptions, StepValues, prescribed_momenta, step_routine
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Routine
 from bondgraph.tracing.evaluate import Traced
+from bondgraph.tracing.on_tape.context import SUSPECT, Samples, samples_of
 from bondgraph.tracing.on_tape.values import Untraceable, scalars_of
 from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
@@ -80,7 +81,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
     """Return a problem for each source whose effort depends on velocities, or on states of controllers, if steps have no
     inertia."""
     if options.full:
-        return []
+        return _varying_momenta(traced, model)
     ground, system, problems = traced.context, traced.context.system, list[Problem]()
     velocities = velocities_of(system, model)
     names = {ground.inputs["x"][k].index: state for state in system.states for k in system.places[state.name]}
@@ -98,6 +99,19 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
             why = f"{reason}, and no inertia responds within a step"
             cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', WITH_INERTIA)
             problems.append(Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), cures))
+    return problems
+
+
+def _varying_momenta(traced: Traced, model: Model) -> list[Problem]:
+    """Return a problem for each inertia that moves freely and to which sources give a momentum that varies."""
+    context, problems = traced.context, list[Problem]()
+    samples = Samples(context.tape, samples_of(context.system))
+    for path, momenta in prescribed_momenta(StepValues(traced, model)).items():
+        if any(np.ptp(values) > SUSPECT * np.max(np.abs(values)) for values in samples.row(momenta)):
+            element, why = model.elements[path], "the velocity that sources add to its free motion varies"
+            cures = ("a C between the commanded motion (Sf) and the body", "`simulate` of the compiled graph")
+            title = f'a step cannot contain {element.kind} "{path}"'
+            problems.append(Problem("E502", title, (why,), (element.place,), cures))
     return problems
 
 
@@ -277,3 +291,19 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
     gaps = [at(contact.gap)[0] for contact in model.contacts]
     blocks = tuple((name, len(ground.inputs[name])) for name in ("t", "x", "p", "m"))
     return Routine("works", ground.tape, blocks, (into, moved, own_force, *gaps))
+
+
+def refuse_jumps(steps: Steps, before: np.ndarray, after: np.ndarray) -> None:
+    """Raise E594 if parameters of sources change the momenta that these give to inertias that also move freely."""
+    context = steps.traced.context
+    changed = np.flatnonzero(before != after)
+    places = [k for k in changed if k in context.system.source_places]
+    if not places or not steps.options.full:
+        return
+    momenta = [each for part in prescribed_momenta(StepValues(steps.traced, steps.model)).values() for each in part]
+    reached = context.reached(momenta)
+    for name, indices in context.system.parameter_places.items():
+        if any(k in indices and context.inputs["p"][k].index in reached for k in places):
+            title = f'"{name}" jumps, but it is the velocity of a source that moves an inertia on which the step acts too'
+            cure = "a C between the commanded motion (Sf) and the body"
+            raise refusal("E594", title, cure, about=steps.model.name, places=())

@@ -70,21 +70,21 @@ def blocks_of_tape(routine: Routine, blocks: Sequence[np.ndarray]) -> list[np.nd
     return [by_name.get(name, np.zeros(length)) for name, length in routine.tape.blocks.items()]
 
 
-def term_sizes(tape: Nodes, values: Mapping[int, Any]) -> dict[int, float]:
+def term_sizes(tape: Nodes, values: Mapping[int, Any]) -> dict[int, Any]:
     """Return the size of each value, by position, with all terms of sums taken as positive. An exact zero has size zero, so that
     products with it do not count as terms."""
-    sizes: dict[int, float] = {}
+    sizes: dict[int, Any] = {}
     for position in sorted(values):
         code, *arguments = tape.nodes[position]
-        sizes[position] = float(np.max(np.abs(values[position]), initial=0.0))
-        if sizes[position] == 0.0:
-            continue
         if code in (op.ADD, op.SUBTRACT):
-            sizes[position] = sizes[arguments[0]] + sizes[arguments[1]]
+            size = sizes[arguments[0]] + sizes[arguments[1]]
         elif code == op.MULTIPLY:
-            sizes[position] = sizes[arguments[0]] * sizes[arguments[1]]
+            size = sizes[arguments[0]] * sizes[arguments[1]]
         elif code == op.NEGATIVE:
-            sizes[position] = sizes[arguments[0]]
+            size = sizes[arguments[0]]
+        else:
+            size = np.abs(values[position])
+        sizes[position] = np.where(values[position] == 0.0, 0.0, size)[()]
     return sizes
 
 

@@ -5,6 +5,7 @@
 from bondgraph.tracing import evaluate, routines
 from bondgraph.tracing.evaluate import Traced, TraceObstacles, break_loops, evaluate_system
 from bondgraph.tracing.events import impulses
+from bondgraph.tracing.input_ramps import dependents_of_rates
 from bondgraph.tracing.linear import active_sets, modewise, solve
 from bondgraph.tracing.linear.circuits import circuits_of, lossless
 from bondgraph.tracing.linear.modewise import SolutionCache

@@ -29,6 +29,7 @@ from bondgraph.errors import FixedEntries, refusal
 from bondgraph.tape.opcodes import NAMES
 from bondgraph.tape.routine import Listing, listing
 from bondgraph.tape.specialise import Code
+from bondgraph.tracing.input_ramps import dependents_of_rates
 from bondgraph.tracing.routines import output_names, trace
 
 MAX_LENGTH = 63
@@ -349,12 +350,26 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
             "tick may trigger an event, and restart the integration, because the rates jump:",
             [tick.element for tick in content.ticks],
         )
+    if acting := _acting_rates(content):
+        lacks = "Parameters are constant during a run. If one changes, the code lacks the effects of its time derivative"
+        yield f"{lacks}: {'; '.join(acting)}.", []
     if content.loops:
         yield (
             "Algebraic loops: some states are unknowns of nonlinear loops and follow the solution during integration. Before a "
-            f"run and after events and ticks, correct them: {phrases.loop} returns residuals and a Newton step:",
+            f"run and after events, ticks and changes of p, correct them: {phrases.loop} returns residuals and a Newton step:",
             [", ".join(loop.guesses) for loop, _ in content.loops],
         )
+
+
+def _acting_rates(content: Content) -> list[str]:
+    """Return each parameter of a source whose time derivative acts, with at most three rates or values that depend on it."""
+    system, lines = content.system, list[str]()
+    sources = [name for name, where in system.parameter_places.items() if not set(where).isdisjoint(system.source_places)]
+    for name in sources:
+        parts, values = dependents_of_rates(system, [name])
+        shown = [each for each in {**parts, **values} if not is_internal(each)]
+        lines += [f"{name} (on {', '.join(shown[:3])}{', ...' if shown[3:] else ''})"] if shown else []
+    return lines
 
 
 def _transitions(content: Content) -> list[str]:

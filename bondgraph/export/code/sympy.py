@@ -185,7 +185,7 @@ class SymPyModel:
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
     clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
     loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that hold its unknowns, to be solved
-        before a run and after events and ticks; and the indices of these states in x.
+        before a run and after events, ticks and changes of p; and the indices of these states in x.
     transitions : (index in m, mode before, mode after).
     labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
     """

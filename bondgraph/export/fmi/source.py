@@ -53,6 +53,7 @@ extern int64_t sb_s_resume(char *, char *, int64_t);
 extern int64_t sb_s_has_tick(char *);
 extern int64_t sb_s_settle_at(char *, double);
 extern void sb_s_see_step(char *, double, char *);
+extern int64_t sb_s_solve_loops(char *, double, char *, char *);
 extern void sb_s_look_within(char *, char *, double, char *);
 extern double sb_s_due(char *);
 
@@ -174,6 +175,7 @@ def model_source(
         "HAS_EVENTS": run.has_events,
         "HAS_PREPARE": "prepare" in printed,
         "HAS_OUTPUTS": "outputs" in printed,
+        "HAS_LOOPS": run.has_events and bool(content.system.guesses),
         "HAS_CLOCKS": bool(image.words[image.word("integrator", "clock_count")]),
         "HAS_COSIMULATION": CO_SIMULATION in kinds,
         "HAS_EXCHANGE": MODEL_EXCHANGE in kinds,
@@ -194,6 +196,7 @@ def model_source(
     defined.append(f"#define OUTCOMES {cases}")
     lists = {"starts": (0, *scaling.starts), "spans": (0, *scaling.spans), "tolerances": (0, *scaling.tolerances)}
     lists |= {"pointers": image.pointers}
+    lists |= {"guesses": (0, *(k for name in sorted(content.system.guesses) for k in content.system.places[name]))}
     lists |= {"inputs": (0, *(() if partials is None else partials.inputs))}
     if partials is not None and partials.rows:
         lists |= {"columns_at": partials.columns, "entry_rows": partials.rows}

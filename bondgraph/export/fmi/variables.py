@@ -12,6 +12,7 @@ import numpy as np
 from bondgraph.assembly.system import System, is_internal
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import Content, Entry
+from bondgraph.tracing.input_ramps import dependents_of_rates, rate_refusal
 from screws.names import similar_names
 
 PLACES = 24
@@ -73,6 +74,8 @@ class Interface:
     """User's name of each output, by the name under which it is computed."""
     constants: Mapping[str, str]
     """Quantities determined by each parameter that cannot be set: start values, or the times of clocks or time events."""
+    hidden: frozenset[str] = frozenset()
+    """Values that depend on the time derivative of an input, which an FMU does not know."""
 
 
 def interface_of(
@@ -113,6 +116,18 @@ def interface_of(
             title = f'the outputs "{named[computed]}" and "{name}" are the same value'
             raise refusal("E601", title, "one output, with the name that the importer reads", about=system.name)
     return Interface(frozenset(inputs), named, constants)
+
+
+def without_rates(system: System, interface: Interface) -> Interface:
+    """Return the interface without the values that depend on the time derivative of an input.
+
+    Raises `ModelError` E593 if an output or the run depends on it.
+    """
+    parts, values = dependents_of_rates(system, sorted(interface.inputs))
+    for name, cause in {**parts, **{named: values.get(name) for name, named in interface.outputs.items()}}.items():
+        if cause is not None:
+            raise rate_refusal("E593", name, cause, "which an FMU does not know", system.name)
+    return replace(interface, hidden=frozenset(values))
 
 
 def _unknown(system: System, code: str, title: str, name: str, names: Iterable[str]) -> Exception:
@@ -166,7 +181,7 @@ def variables_of(
         rates = ((each, f"der({each.name})") for each in states)
         result += [ModelVariable(VariableKind.RATE, name, each.first, "local", "continuous", each.shape) for each, name in rates]
     result += [parameter(entry) for entry in _listed(content.p)]
-    result += [shown(VariableKind.OUTPUT, entry) for entry in _listed(content.y)]
+    result += [shown(VariableKind.OUTPUT, entry) for entry in _listed(content.y) if entry.name not in interface.hidden]
     for entry, mode in zip(content.m, system.modes.values(), strict=True):
         result.append(replace(variable(VariableKind.MODE, entry, "local", "discrete", "m"), states=mode.states))
     if exchange:

@@ -24,7 +24,7 @@ from bondgraph.export.fmi.partials import partials_of
 from bondgraph.export.fmi.references import POINTS, reference_files, sample_times
 from bondgraph.export.fmi.source import LIBRARY, MODEL, DefaultExperiment, Scaling, model_source, scaling_of, solver_source
 from bondgraph.export.fmi.terminals import drive_ports, terminals_and_icons, terminals_of
-from bondgraph.export.fmi.variables import ModelVariable, interface_of, variables_of
+from bondgraph.export.fmi.variables import ModelVariable, interface_of, variables_of, without_rates
 from bondgraph.export.run.c import Numbers, run_content, workspace_of
 from bondgraph.export.wasm.module import is_available
 from bondgraph.export.wasm.page import live_page
@@ -117,8 +117,9 @@ def fmu(
     Without a compiler for "host" the FMU has no library for this machine, and a `SourceOnlyWarning` is issued; an FMU without any
     library contains its sources.
 
-    Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
-    if ziglang is missing, E605 if a compiler fails, E614 and E620 to E622 for `page`; `FileError` E414 or E415 for the path.
+    Raises `ModelError` as `c_run` does; E593 and E600 to E602 for inputs and outputs, E603 for an unknown version, kind or
+    platform, E604 if ziglang is missing, E605 if a compiler fails, E614 and E620 to E622 for `page`; `FileError` E414 or E415 for
+    the path.
     """
     ports = drive_ports(model)
     compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))
@@ -133,7 +134,7 @@ def fmu(
     named = {compiled.system.resolve(output) for output in outputs}
     outputs = [*outputs, *(answer for answer in ports.outputs if compiled.system.resolve(answer) not in named)]
     starts = _deciding_starts(compiled, content, parameters, initial, at.t_start)
-    interface = interface_of(content, [*inputs, *ports.inputs], outputs, run.fixed, starts)
+    interface = without_rates(compiled.system, interface_of(content, [*inputs, *ports.inputs], outputs, run.fixed, starts))
     scaling = _scaling(compiled, (x, p, m), t_end, experiment, {**settings, "method": run.method.name})
     guards = 0 if program.guards is None else program.guards.n_out
     start = {"x": x, "p": p, "m": m}

@@ -12,6 +12,7 @@ from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.procedure import Procedure, cold
 from bondgraph.run import algebraic_loops
 from bondgraph.run.accuracy.error_weights import DECISIVE, NEVER, RENEWALS
+from bondgraph.run.algebraic_loops import consistent
 from bondgraph.run.clock_schedule import SAME_TIME
 from bondgraph.run.delays.history import add_row, look_back, look_back_at, mark_break
 from bondgraph.run.events import accumulation, dead_centres, guards, iteration, mode_search, questions, root_finding, transitions
@@ -212,6 +213,14 @@ def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
         update_levels(c, now)
 
 
+def solve_loops(c: IntegratorTable, t: float, x: Reals, m: Reals) -> int:
+    """Solve algebraic loops at t in place, for states and inputs from an external solver; return 1 if x is a solution."""
+    s = c.instants
+    for i in range(s.modes):
+        s.m_after[i] = m[i]
+    return int(consistent(s, t, x))
+
+
 def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: Fixed) -> None:
     """Write the row at a fraction of the step just accepted, which began at y (width,); its dense output must exist."""
     for i in range(c.width):
@@ -404,7 +413,7 @@ _COLD = frozenset(
     for function in (
         *(initial_step.begin_run, initial_step.open_run, initial_step.reset, first_step, guard_values),
         *(ready, samples, dense_samples, noisy_step, update_weights, advance_run, land, approach_jump, is_past, jump_shift),
-        *(pass_event, resume, has_tick, settle_at, see_step, look_within),
+        *(pass_event, resume, has_tick, settle_at, see_step, solve_loops, look_within),
         *(due, flush, sample_clocks.carry_out_ticks, sample_clocks.time_of_ticks, sample_clocks.tick),
         sample_clocks.start_clocks,
         *(
@@ -434,6 +443,7 @@ def translated(method: Method) -> list[Procedure]:
         has_tick,
         settle_at,
         see_step,
+        solve_loops,
         due,
     ]
     functions.append(look_back_at)
@@ -452,6 +462,7 @@ def translated(method: Method) -> list[Procedure]:
         "has_tick",
         "settle_at",
         "see_step",
+        "solve_loops",
         "due",
         "open_run",
         "begin_run",

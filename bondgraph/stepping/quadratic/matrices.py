@@ -248,9 +248,18 @@ class _Sums:
                     if i2 == i:
                         self.M[k, l] = self.M[k, l] + value * slope
         if self.options.full:
-            self.push(J, [scalar / values.h for scalar in values.at(f"{path}{MOMENTUM}")], 1.0)
+            momenta = values.at(f"{path}{MOMENTUM}")
+            parts = zip(momenta, values.at_rest(momenta), strict=True)
+            self.push(J, [(scalar - prescribed) / values.h for scalar, prescribed in parts], 1.0)
         if isinstance(law, laws.InertialField):
             self.push(J, values.at(f"{path}{OWN_FORCE}"), 1.0)
+
+
+def prescribed_momenta(values: StepValues) -> dict[str, list[TapeScalar]]:
+    """Return the momenta that sources give to the inertias that also move freely, by inertia; a step takes them as constant."""
+    moving = [path for path, element in values.model.elements.items() if laws.is_inertia(element.law)]
+    momenta = {path: values.at(f"{path}{MOMENTUM}") for path in moving}
+    return {path: values.at_rest(scalars) for path, scalars in momenta.items() if values.slopes(scalars)}
 
 
 def _add_quadratic(total: Any, J: Sparse, inner: Sparse) -> None:

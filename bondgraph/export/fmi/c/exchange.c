@@ -1,13 +1,17 @@
 /* Model exchange: the importer integrates, and the model handles events. */
 
 /* Copy parameters, states and modes of the instance to the run. */
-static void enter_values(Instance *c)
+static int enter_values(Instance *c)
 {
+    const double *x = solved_states(c);
+    if (!x)
+        return FAILED;
     prepare(c);
     memcpy(c->block + 8 * AT_P, c->s.p, 8 * NP_ALL);
-    memcpy(place_at(c->block, AT_C_Y), c->s.x, 8 * NX);
+    memcpy(place_at(c->block, AT_C_Y), x, 8 * NX);
     memcpy(place_at(c->block, AT_C_M), c->s.m, 8 * NM);
     give_rows(c, 0);
+    return FINE;
 }
 
 /* Carry out the ticks and events at the current time; `next` is the time of the next tick, s, or infinite. */
@@ -16,7 +20,8 @@ static int update(Instance *c, int *jumps, double *next)
     char *table = c->block + 8 * (size_t)AT_C;
     double x[NX + 1];
     memcpy(x, c->s.x, 8 * NX);
-    enter_values(c);
+    if (enter_values(c))
+        return FAILED;
     const int status = result_of_status(c, sb_s_settle_at(table, c->s.now));
     show(c);
     *jumps = memcmp(x, c->s.x, 8 * NX) != 0;
@@ -25,10 +30,12 @@ static int update(Instance *c, int *jumps, double *next)
 }
 
 /* The importer has completed a step. */
-static void complete_step(Instance *c)
+static int complete_step(Instance *c)
 {
-    enter_values(c);
-    sb_s_see_step(c->block + 8 * (size_t)AT_C, c->s.now, (char *)c->s.x);
+    if (enter_values(c))
+        return FAILED;
+    sb_s_see_step(c->block + 8 * (size_t)AT_C, c->s.now, place_at(c->block, AT_C_Y));
+    return FINE;
 }
 
 static int set_time(Instance *c, double time)
@@ -80,7 +87,7 @@ static int column_of(uint32_t reference)
 static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_count, const uint32_t *knowns, size_t known_count,
                       const double *seed, size_t seeds, double *values, size_t capacity, int is_adjoint)
 {
-    double t = formula_time(c);
+    double t = formula_time(c), *x = solved_states(c);
     size_t rows = 0, columns = 0;
     for (size_t i = 0; i < unknown_count; i++) {
         const int row = row_of(unknowns[i]);
@@ -95,10 +102,12 @@ static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_coun
     }
     if (seeds != (is_adjoint ? rows : columns) || capacity != (is_adjoint ? columns : rows))
         return refuse(c, "the derivative of %zu values by %zu has a different size", rows, columns);
+    if (!x)
+        return FAILED;
     memset(values, 0, 8 * capacity);
     prepare(c);
 #if NJ
-    fmu_k_partials((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->jacobian);
+    fmu_k_partials((char *)&t, (char *)x, (char *)c->s.p, (char *)c->s.m, (char *)c->jacobian);
     for (size_t i = 0, u = 0; i < unknown_count; i++)
         for (size_t k = 0; k < (BY_ELEMENT ? 1 : size_of_reference(unknowns[i])); k++, u++) {
             const uint32_t row = (uint32_t)row_of(unknowns[i]) + (uint32_t)k;

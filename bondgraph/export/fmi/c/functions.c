@@ -55,7 +55,7 @@ FUNCTION(EnterContinuousTimeMode, EVENTS, (void *instance), enter(c, CONTINUOUS)
 FUNCTION(Terminate, STEPPING | EVENTS | CONTINUOUS, (void *instance), (c->s.phase = ENDED, FINE))
 FUNCTION(Reset, ANY, (void *instance), (load_start(c), FINE))
 FUNCTION(CompletedIntegratorStep, CONTINUOUS, (void *instance, Boolean no_return, Boolean *events, Boolean *ends),
-         (complete_step(c), *events = *ends = 0, FINE))
+         (*events = *ends = 0, complete_step(c)))
 FUNCTION(SetTime, EVENTS | CONTINUOUS, (void *instance, double time), set_time(c, time))
 FUNCTION(SetContinuousStates, EVENTS | CONTINUOUS, (void *instance, const double states[], size_t count),
          set_states(c, states, count))

@@ -10,7 +10,7 @@ enum { STATE = 1, RATE, PARAMETER, OUTPUT, MODE, INDICATOR, KINDS };
 typedef struct {
     int kind, phase, stop_given, changed, pending, in_step, repeats, prepared, known, over;
     double start, stop, tolerance, now, shown, goal, begun, length;
-    double x[NX + 1], m[NM + 1], p[NP_ALL + 1], y[NY + 1];
+    double x[NX + 1], m[NM + 1], p[NP_ALL + 1], y[NY + 1], solved[NX + 1];
 } State;
 
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
     char *name;
     int returns_early, early;
     State s;
-    double row[WIDTH + 1], held[2 * NM + 2], rates[NX + 1], levels[NG + 1], jacobian[NJ + 1], time;
+    double row[WIDTH + 1], held[2 * NM + 2], rates[NX + 1], levels[NG + 1], jacobian[NJ + 1], kept[NP_ALL + 1], time;
     char text[400];
 } Instance;
 

@@ -20,13 +20,48 @@ static double formula_time(const Instance *c)
     return fmax(fmin(t, real_at(window, 1)), real_at(window, 0));
 }
 
+/* States at which formulas are evaluated; NULL if a loop has no solution. Loops are solved if the importer has changed states or
+ * inputs, from the last solution if it integrates, because its guesses do not follow its inputs. */
+static double *solved_states(Instance *c)
+{
+#if HAS_LOOPS
+    const int before = c->s.phase & (MADE | SETUP), moves = !before && c->s.kind & EXCHANGE;
+    char *b = c->block, *p = b + 8 * (size_t)AT_P, *window = place_at(b, AT_C_WINDOW);
+    if (before || moves || c->s.changed) {
+        double last[NX + 1], times[2];
+        memcpy(last, c->s.solved, 8 * NX);
+        memcpy(c->s.solved, c->s.x, 8 * NX);
+        for (size_t k = 1; moves && k < sizeof guesses / sizeof *guesses; k++)
+            c->s.solved[guesses[k]] = last[guesses[k]];
+        prepare(c);
+        memcpy(c->kept, p, 8 * NP_ALL);
+        memcpy(times, window, 16);
+        const double now = formula_time(c);
+        memcpy(p, c->s.p, 8 * NP_ALL);
+        set_real(window, 0, now);
+        set_real(window, 1, now);
+        const int64_t done = sb_s_solve_loops(b + 8 * (size_t)AT_C, now, (char *)c->s.solved, (char *)c->s.m);
+        memcpy(p, c->kept, 8 * NP_ALL);
+        memcpy(window, times, 16);
+        if (done)
+            return c->s.solved;
+        refuse(c, "an algebraic loop has no solution");
+        memcpy(c->s.solved, last, 8 * NX);
+        return NULL;
+    }
+#endif
+    return c->s.x;
+}
+
 static double *outputs(Instance *c)
 {
 #if HAS_OUTPUTS
     if (!c->s.known) {
-        double t = formula_time(c);
+        double t = formula_time(c), *x = solved_states(c);
+        if (!x)
+            return NULL;
         prepare(c);
-        fmu_k_outputs((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->s.y);
+        fmu_k_outputs((char *)&t, (char *)x, (char *)c->s.p, (char *)c->s.m, (char *)c->s.y);
     }
 #endif
     c->s.known = 1;
@@ -36,9 +71,11 @@ static double *outputs(Instance *c)
 static double *rates(Instance *c)
 {
 #if NX
-    double t = formula_time(c);
+    double t = formula_time(c), *x = solved_states(c);
+    if (!x)
+        return NULL;
     prepare(c);
-    fmu_k_rates((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->rates);
+    fmu_k_rates((char *)&t, (char *)x, (char *)c->s.p, (char *)c->s.m, (char *)c->rates);
 #endif
     return c->rates;
 }
@@ -48,16 +85,19 @@ static void show(Instance *c)
 {
     memcpy(c->s.x, place_at(c->block, AT_C_Y), 8 * NX);
     memcpy(c->s.m, place_at(c->block, AT_C_M), 8 * NM);
+    memcpy(c->s.solved, c->s.x, 8 * NX);
     c->s.known = 0;
 }
 
 static const double *indicators(Instance *c)
 {
 #if NG
-    double t = formula_time(c);
+    double t = formula_time(c), *x = solved_states(c);
     const char *levels = place_at(c->block, AT_C_LEVELS);
+    if (!x)
+        return NULL;
     prepare(c);
-    fmu_k_guards((char *)&t, (char *)c->s.x, (char *)c->s.p, (char *)c->s.m, (char *)c->levels);
+    fmu_k_guards((char *)&t, (char *)x, (char *)c->s.p, (char *)c->s.m, (char *)c->levels);
     for (size_t k = 0; k < NG; k++)
         c->levels[k] -= real_at(levels, k);
 #endif
@@ -101,6 +141,8 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         case MODE: from = c->s.m; break;
         default: from = indicators(c); break;
         }
+        if (!from)
+            return FAILED;
         memcpy(values + written, from + first, 8 * size);
         written += size;
     }
@@ -179,6 +221,8 @@ static int copy(Instance *c, double *values, size_t capacity, const double *from
 {
     if (capacity != count)
         return refuse(c, "%zu values are requested, but there are %zu", capacity, count);
+    if (!from)
+        return FAILED;
     memcpy(values, from, 8 * count);
     return FINE;
 }
