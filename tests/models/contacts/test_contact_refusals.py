@@ -23,10 +23,10 @@ def ball(position=(0.0, 0.0, 0.1), surface: Surface | None = None, **changes) ->
     return rigid_body("ball", **given)
 
 
-def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
+def run(body1: Body, body2: Body, t_end: float = 0.1, step: float = 0.01, **law) -> ContactRun:
     graph = Graph("refused")
     attach_contact(graph, contact("contact", body1, body2, **{**FLOOR, **law}), body1, body2)
-    return run_contact(graph, body1, body2, t_end, 0.01, progress=False)
+    return run_contact(graph, body1, body2, t_end, step, progress=False)
 
 
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
@@ -271,5 +271,5 @@ def test_within_its_range_a_patch_is_like_any_surface():
 def test_the_overview_of_a_run_names_its_contact(height: float, words: str) -> None:
     """A ball sinks into a floor from the start, falls far above it, or meets it."""
     falling = ball((0.0, 0.0, height), velocity=(0.0, 0.0, -0.1))
-    summary = run(ground("floor", surface=plane()), falling, 0.006).summary()
+    summary = run(ground("floor", surface=plane()), falling, 0.006, 0.001).summary()
     assert overview(summary, Path("out")).splitlines()[1].startswith(f"  {words}; largest normal force")
