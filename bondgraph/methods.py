@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from screws.names import similar_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,8 +118,18 @@ AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]
 """Methods of "auto": the first method, and the method for a model that turns out to be stiff."""
 
-RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "dop853"}
+RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": AUTO, "adams": "dop853"}
 """Methods of earlier versions, each with its replacement."""
+
+_FAMILIES = {r"bdf|cvode|implicit|backward|\d(s|i|t|tb)$": STIFF.name, r"rk|runge|euler|\d\d$": "dopri5"}
+"""Words in other names of methods, each with a method of the same family; the first that matches counts."""
+
+
+def nearest(name: str) -> str:
+    """Return the method of the same family, such as "dopri5" for "RK45", else one with a similar name, else "auto"."""
+    key = name.strip().lower()
+    families = (method for words, method in _FAMILIES.items() if re.search(words, key))
+    return RETIRED.get(key) or next(families, next(iter(similar_names(key, METHODS, most=1)), AUTO))
 
 
 def names() -> tuple[str, ...]:

@@ -67,6 +67,8 @@ def check_second_law(model: Model) -> Iterator[Problem]:
         if not isinstance(law, HeatFlow) or law.heat is None or element.signals or modal_parameters(element):
             continue
         values = converted_numbers(model, path)
+        if values is None:
+            continue
         for one, other in itertools.permutations(TEMPERATURES, 2):
             try:
                 with np.errstate(all="ignore"):

@@ -44,7 +44,8 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                 wanted, fine = "positive", bool(np.all(array > 0))  # type: ignore[operator]
             if not fine:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
-                cure = ("the number without quotes" if _is_number(value) else "a number") if isinstance(value, str) else ""
+                cure = "a number" if isinstance(value, str) or callable(value) else ""
+                cure = "the number without quotes" if isinstance(value, str) and _is_number(value) else cure
                 cures = (cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
 
@@ -90,6 +91,8 @@ def _numbers(element: Element) -> Iterator[tuple[str, Any]]:
 
 
 def _short(value: Any) -> str:
+    if callable(value):
+        return "a function"
     shown = repr(value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value)
     return shown if len(shown) < 80 else shown[:76] + " ..."
 
@@ -130,11 +133,10 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         law = element.law
         if not isinstance(law, InertialField) or element.signals or modal_parameters(element):
             continue
-        numbers = [real(value) for _, value in _numbers(element)]
-        if any(array is None or not np.isfinite(array).all() for array in numbers):
+        parameters, position = converted_numbers(model, path), real(law.position.initial)
+        if parameters is None or position is None or not np.isfinite(position).all():
             continue
-        parameters = converted_numbers(model, path)
-        q = np.asarray(law.position.initial, dtype=float)[()]
+        q = position[()]
         v = np.linspace(0.7, 1.3, q.size).reshape(q.shape)[()]
         try:
             at_rest, at_v, at_2v = (float(law.energy(q, factor * v, *parameters)) for factor in (0.0, 1.0, 2.0))
@@ -248,6 +250,8 @@ def check_passive(model: Model) -> Iterator[Problem]:
             yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out", _UNTESTED)
             continue
         values = converted_numbers(model, path)
+        if values is None:
+            continue
         bonds = model.bonds_at(path)
         dimension = bonds[0].dimension if bonds else 1
         if isinstance(law, ResistorField):

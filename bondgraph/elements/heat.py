@@ -7,7 +7,7 @@ from typing import Any
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place
-from bondgraph.model.arguments import bounded, need_mapping, one_of, only_with_formula, parameters_of
+from bondgraph.model.arguments import bounded, need_coefficient, need_mapping, one_of, only_with_formula, parameters_of
 from bondgraph.model.dissipation import HeatFlow
 from bondgraph.model.domains import THERMAL
 from bondgraph.model.element import Element, Port
@@ -33,13 +33,15 @@ def HeatTransfer(
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 
     Raises `ModelError` E110 unless exactly one of `conductance` and `heat` is given, and for `parameters` or `signals` without
-    `heat`; a model is refused (E153) if a formula without signals moves heat from cold to hot.
+    `heat`, and E150 for a function as `conductance`; a model is refused (E153) if a formula without signals moves heat from
+    cold to hot.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """
     one_of("HeatTransfer", name, conductance=conductance, heat=heat)
     need_mapping("symbols", symbols, '"power": "Q"')
     if heat is None:
+        need_coefficient("HeatTransfer", name, "conductance", conductance, "heat=lambda T1, T2: ...")
         only_with_formula("HeatTransfer", name, "conductance", "heat", parameters=parameters, signals=signals)
         law, values = _CONDUCTION, parameters_of({"conductance": bounded(conductance)}, {"conductance": "W/K"})
     else:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from bondgraph.elements.binding import Signals, bound, paths_of
 from bondgraph.errors import caller_place, refusal
-from bondgraph.model.arguments import domain_of, in_unit, names_of, parameters_of, shape_of, spelled_out
+from bondgraph.model.arguments import domain_of, in_unit, names_of, need_coefficient, parameters_of, shape_of, spelled_out
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, OnePort, Port, one_port
 from bondgraph.model.laws import Action, Gyrator, Junction, Law, Transformer
@@ -87,6 +87,7 @@ _SCALAR = ((1, 1), (None, None))
 
 
 def _ratio_shape(kind: str, name: str, ratio: Any, fitting: Mapping[int, str]) -> tuple[int, ...]:
+    need_coefficient(kind, name, "ratio", ratio, 'lambda y: ..., signals=["y"]', f"M{kind}")
     shape = shape_of(ratio)
     if len(shape) not in fitting or 0 in shape:
         *some, last = fitting.values()

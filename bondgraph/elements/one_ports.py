@@ -18,6 +18,7 @@ from bondgraph.model.arguments import (
     choice,
     in_unit,
     names_of,
+    need_coefficient,
     need_domain,
     need_mapping,
     one_of,
@@ -121,6 +122,8 @@ def R(
         values = parameters or {}
     else:
         word = one_of("R", name, **linear)
+        law_word = COEFFICIENTS[word].makes
+        need_coefficient("R", name, word, linear[word], f"{law_word}=lambda {'f' if law_word == 'effort' else 'e'}: ...")
         need_domain("R", name, word, port.get("domain"))
         only_with_formula("R", name, word, "effort", parameters=parameters, signals=signals)
         law = _BY_PRODUCT if COEFFICIENTS[word].makes == "effort" else _BY_INVERSE
@@ -407,6 +410,7 @@ def _law(
     if word not in of_state:
         only_with_formula(kind, name, word, "output", **{each: formulas[each] for each in companions})
     if word in linear:
+        need_coefficient(kind, name, word, linear[word], f"output=lambda {stored[1]}: ...")
         need_domain(kind, name, word, domain)
         ops, others = (BY_PRODUCT, BY_INVERSE) if COEFFICIENTS[word].makes == stored[0] else (BY_INVERSE, BY_PRODUCT)
         return Storage(*stored, *ops, inverse=others[0], linear=True), {word: linear[word]}

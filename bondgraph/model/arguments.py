@@ -199,6 +199,13 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
         raise refusal("E110", title, cure, about=name, why=why)
 
 
+def need_coefficient(kind: str, name: str, word: str, value: Any, law: str, of: str = "") -> None:
+    """Refuse a function as a coefficient (E150); the cure is the same kind, or `of` another one, with its `law`."""
+    if callable(value):
+        title, why = f'{kind} "{name}": {word} cannot be a function', "it is a number or an array; a law is another argument"
+        raise refusal("E150", title, f'{of or kind}("{name}", {law})', about=name, why=why)
+
+
 def unit_of_start(initial: Any) -> str:
     return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
 

@@ -68,8 +68,14 @@ def converted_parameters(model: Model, path: str) -> Mapping[str, Parameter]:
     return {name: _converted(model, path, name, parameter) for name, parameter in parameters.items()}
 
 
-def converted_numbers(model: Model, path: str) -> list[Any]:
-    return [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
+def converted_numbers(model: Model, path: str) -> list[Any] | None:
+    """Return the parameters as finite numbers, None if one is not (the check of numbers reports it)."""
+    numbers = [real(each.value) for each in converted_parameters(model, path).values()]
+    return [array[()] for array in numbers if array is not None] if all(map(_is_finite, numbers)) else None
+
+
+def _is_finite(array: np.ndarray | None) -> bool:
+    return array is not None and bool(np.isfinite(array).all())
 
 
 def _converted(model: Model, path: str, name: str, parameter: Parameter) -> Parameter:

@@ -46,7 +46,8 @@ RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
 MIN_SPAN = math.sqrt(sys.float_info.min) / sys.float_info.epsilon
-"""Shortest duration of a run, s, in which the squares of the shortest steps do not underflow."""
+MAX_SPAN = 1.0 / MIN_SPAN
+"""Shortest and longest duration of a run, s, in which the squares of steps and times neither underflow nor overflow."""
 _FLOAT = np.dtype(float)
 _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
@@ -144,6 +145,9 @@ def run_interval(t_start: float, t_end: float) -> tuple[float, float]:
     if end - start < MIN_SPAN:
         title = f"a run of {end - start:.3g} s is too short: the squares of its steps underflow to zero"
         raise _refuse("E301", title, cures=(f"a t_end at least {MIN_SPAN:.0e} s after the start",))
+    if end - start > MAX_SPAN:
+        title = f"a run of {end - start:.3g} s is too long: the squares of its times overflow"
+        raise _refuse("E301", title, cures=(f"a t_end at most {MAX_SPAN:.0e} s after the start",))
     return start, end
 
 
@@ -256,9 +260,7 @@ def method_of(argument: object) -> MethodEntry | None:
         return None
     if name in methods.METHODS:
         return methods.METHODS[name]
-    cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to your own solver",)
-    if name in methods.RETIRED:
-        cures = (f'method="{methods.RETIRED[name]}"', *cures)
+    cures = (f'method="{methods.nearest(name)}"', "`compiled.ode()`, which gives the model to your own solver")
     raise _refuse("E304", f"unknown method {argument!r}", f"available: {', '.join(methods.names())}", cures=cures)
 
 

@@ -142,7 +142,7 @@ class ContactRun:
         """Return the content of `summary.json`: energies, ledger residual, peak force, events and cost."""
         when, force = self.peak_force()
         kinds = Counter(e.kind for e in self.result.events)
-        frictions = ("slip", "stick", "torsional slip", "torsional stick")
+        others = ("impact", "slip", "stick", "torsional slip", "torsional stick")
         return {
             "name": self.name,
             **end_summary(self.result),
@@ -152,7 +152,7 @@ class ContactRun:
                 "contact on": kinds["contact on"],
                 "contact off": kinds["contact off"],
                 "chart switches": sum(count for kind, count in kinds.items() if kind.startswith("chart of surface")),
-                **{kind: kinds[kind] for kind in frictions if kinds[kind]},
+                **{kind: kinds[kind] for kind in others if kinds[kind]},
             },
             **cost_summary(self.result, self.wall_times),
         }
@@ -293,11 +293,17 @@ def _figures(summary: dict[str, Any]) -> list[str]:
     events, peak = summary["events"], summary["peak_force"]
     return [
         cost_line(summary["name"], summary, 1),
-        f"  contact on {plural(events['contact on'], 'time')}, off {plural(events['contact off'], 'time')};"
-        f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
+        f"  {_course(events, peak['value'] > 0.0)}; largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
         f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
     ]
+
+
+def _course(events: dict[str, int], closed: bool) -> str:
+    on, off, impacts = events["contact on"], events["contact off"], events.get("impact", 0)
+    if on or off:
+        return f"contact on {plural(on, 'time')}, off {plural(off, 'time')}"
+    return plural(impacts, "impact") if impacts else "contact closed all the time" if closed else "no contact"
 
 
 def _arguments(parser: Any) -> None:

@@ -2,7 +2,7 @@
 
 # ruff: noqa: F401
 
-from screwbond.models.two_bodies.command import TASK, ContactRun, run_contact, run_scenario, two_body_graph
+from screwbond.models.two_bodies.command import TASK, ContactRun, overview, run_contact, run_scenario, two_body_graph
 from screwbond.models.two_bodies.scenario import (
     GRAVITIES,
     MOTIONS,

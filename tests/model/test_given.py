@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import (
+    GY,
     IC,
     J0,
     J1,
@@ -21,6 +22,7 @@ from bondgraph import (
     Element,
     Friction,
     Graph,
+    HeatTransfer,
     I,
     ModelError,
     Parameter,
@@ -81,6 +83,40 @@ def test_a_structural_ratio_is_a_number() -> None:
     for given in NO_NUMBERS:
         with pytest.raises(ModelError, match="E113"):
             TF("t", given, structural=True)
+
+
+COEFFICIENTS = {
+    "resistance": (lambda n: R("r", n), 'R("r", effort=lambda f: ...)'),
+    "conductance": (lambda n: R("r", conductance=n), 'R("r", flow=lambda e: ...)'),
+    "stiffness": (lambda n: C("r", stiffness=n), 'C("r", output=lambda q: ...)'),
+    "mass": (lambda n: I("r", mass=n), 'I("r", output=lambda p: ...)'),
+    "conductance of heat": (lambda n: HeatTransfer("r", n), 'HeatTransfer("r", heat=lambda T1, T2: ...)'),
+    "ratio": (lambda n: TF("r", n), 'MTF("r", lambda y: ..., signals=["y"])'),
+    "ratio of a gyrator": (lambda n: GY("r", n), 'MGY("r", lambda y: ..., signals=["y"])'),
+}
+
+
+@pytest.mark.parametrize("what", COEFFICIENTS)
+def test_a_function_as_a_coefficient_is_refused_with_the_argument_for_laws(what: str) -> None:
+    build, cure = COEFFICIENTS[what]
+    with pytest.raises(ModelError, match="E150") as refused:
+        build(lambda x: x)
+    assert f"try: {cure}" in str(refused.value)
+
+
+FORMULAS = {
+    "heat": lambda n: HeatTransfer("w", heat=lambda a, b, k: k * (a - b), parameters={"k": n}),
+    "heat transfer": lambda n: HeatTransfer("w", n),
+    "passive": lambda n: R("w", effort=lambda f, k: k * f, parameters={"k": n}, passive=True),
+    "kinetic": lambda n: IC("w", inertia=lambda q, k: k, parameters={"k": n}),
+}
+
+
+@pytest.mark.parametrize("what", FORMULAS)
+def test_checks_that_sample_a_formula_leave_invalid_numbers_to_the_check_of_numbers(what: str) -> None:
+    for number in (*NO_NUMBERS, [1.0, None], np.nan, *([len] if what != "heat transfer" else [])):
+        with pytest.raises(ModelError, match="E113"):
+            Graph("g").add(FORMULAS[what](number)).freeze()
 
 
 def test_a_truth_value_is_refused_as_dimension() -> None:

@@ -58,12 +58,30 @@ def test_help_messages_and_warm_follow_from_the_table():
 
 
 def test_methods_of_earlier_versions_have_one_that_takes_their_place():
-    assert set(RETIRED.values()) <= METHODS.keys() and not RETIRED.keys() & {AUTO, *METHODS}
+    assert set(RETIRED.values()) <= {AUTO, *METHODS} and not RETIRED.keys() & {AUTO, *METHODS}
     stored = {"method": "Radau", "solver": "scipy", "iteration": "newton", "rtol": 1e-6}
     assert migrated_settings(stored) == {"method": "rodas5p", "rtol": 1e-6}
     assert migrated_settings({"method": "dop853"}) == {"method": "dop853"} and migrated_settings({"samples": 0.1}) == {
         "samples": 0.1
     }
+
+
+FAMILIES = {
+    "dopri5": "RK45 RK23 ode45 ode23 RK4 rk4 euler Euler runge-kutta dopri",
+    "rodas5p": "BDF Radau ode15s ode23tb CVODE cvode_bdf ImplicitEuler backward_euler Rodas5",
+    "dop853": "Adams",
+    "radau5": "RadauIIA",
+    "auto": "LSODA automatic best",
+}
+"""Names in other programs, by the method of this project that is nearest."""
+
+
+@pytest.mark.parametrize(("method", "names_elsewhere"), FAMILIES.items())
+def test_a_method_of_another_program_is_refused_with_the_nearest(method: str, names_elsewhere: str) -> None:
+    for name in names_elsewhere.split():
+        with pytest.raises(RunError, match="E304") as refused:
+            run(decay(), [1.0], [1.0], [], 1.0, method=name)
+        assert f'try: method="{method}"' in str(refused.value), name
 
 
 @pytest.mark.parametrize("method", OFFERED)

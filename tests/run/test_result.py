@@ -105,6 +105,8 @@ def test_a_count_of_samples_that_cannot_be_is_refused_with_advice_that_works(cou
         ("E301", {"t_end": np.inf}),
         ("E301", {"t_end": "soon"}),
         ("E301", {"t_end": 1e-300}),
+        ("E301", {"t_end": 1e300}),
+        ("E301", {"t_start": -1e308, "t_end": 1e308}),
         ("E301", {"t_end": 5e-324}),
         ("E301", {"t_start": -1e-310, "t_end": 1e-310}),
         ("E302", {"rtol": 0.0}),

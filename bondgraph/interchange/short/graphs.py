@@ -85,6 +85,8 @@ def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> li
             problems += made
         else:
             graph.add(made)
+    if graph.problems:  # a bond cannot tell an invalid name from a port
+        return [*problems, *graph.problems]
     for name, described in (content.get("automata") or {}).items():
         automaton = reader.automaton(name, described)
         if isinstance(automaton, tuple):

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bondgraph.output.progress import track
+from bondgraph.render.layout.drawn_lines import CROWDING_COST, DrawnLines
 from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts, mark_of
 from bondgraph.render.layout.spacing import frame
-from bondgraph.render.reproducible import dot, length
+from bondgraph.render.reproducible import length
 from bondgraph.render.sketch import Sketch, SketchNode
 
 GAP = 5.0
@@ -29,8 +30,8 @@ DETOUR_COST, BOX_COST = 0.3, 1.0
 """Costs of each px of detour and of each px inside another box, px."""
 NODE_COST, NAME_COST = 150.0, 40.0
 """Costs of each point inside a node and of each point inside a name, px."""
-CROSSING_COST, CROWDING_COST, CORNER_COST = 60.0, 120.0, 30.0
-"""Costs of each crossing, of each line in almost the same direction at a node, and of each corner, px."""
+CORNER_COST = 30.0
+"""Cost of each corner, px."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def foreign_boxes(world: Obstacles, tail: int, head: int) -> np.ndarray:
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
-def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Sequence[tuple[int, Route]]) -> float:
+def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: DrawnLines) -> float:
     edge, points = sketch.edges[index], route.points
     own_nodes = np.flatnonzero((world.nodes == edge.tail) | (world.nodes == edge.head))
     low, high = points.min(axis=0), points.max(axis=0)
@@ -99,62 +100,14 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
     cost += BOX_COST * spacing * int(within(points, world.frames[foreign, 0], world.frames[foreign, 1]).any(axis=1).sum())
     cost += DETOUR_COST * max(route.length - float(length(route.end - route.start)), 0.0)
     cost += CORNER_COST * (len(route.corners) - 2) * (route.reach < FULLY_CURVED)
-    cost += _line_cost(route, index, sketch, lines)
+    cost += lines.cost(route, edge)
     return float(cost)
-
-
-def _line_cost(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
-    if not lines:
-        return 0.0
-    edge = sketch.edges[index]
-    weights = np.array([1.0 if sketch.edges[i].bond is not None else 0.4 for i, _ in lines])
-    weights = weights if edge.bond is not None else 0.4 * weights + 0.1
-    cost = 0.0
-    for (other, line), weight in zip(lines, weights.tolist(), strict=True):
-        other_edge = sketch.edges[other]
-        cost += CROSSING_COST * weight * _crossed(route, line)
-        if edge.tail in (other_edge.tail, other_edge.head):
-            cost += (
-                CROWDING_COST
-                * weight
-                * direction_closeness(route.leaving, line.leaving if edge.tail == other_edge.tail else -line.arriving)
-            )
-        if edge.head in (other_edge.tail, other_edge.head):
-            cost += (
-                CROWDING_COST
-                * weight
-                * direction_closeness(-route.arriving, line.leaving if edge.head == other_edge.tail else -line.arriving)
-            )
-    return cost
-
-
-def direction_closeness(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the closeness of two directions, 0 to 1; 0 above about 35 degrees."""
-    return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
-
-
-def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return True where the interiors of segments pq and rs cross; arrays (2, ...), coordinates first, are broadcast."""
-    dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
-    one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
-    two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
-    return (one < -1e-9) & (two < -1e-9)
-
-
-def _crossed(one: Route, other: Route) -> int:
-    (left, top, right, bottom), (west, north, east, south) = one.extent, other.extent
-    if right < west or east < left or bottom < north or south < top:
-        return 0
-    p, q = one.chords[:-1].T[:, :, None], one.chords[1:].T[:, :, None]
-    return int(crossings(p, q, other.chords[:-1].T[:, None], other.chords[1:].T[:, None]).sum())
 
 
 CORNER_RADIUS = 14.0
 """Reach of the rounded corners, px."""
 STREET_GAP = 9.0
 """Distance from a node to the street beside it, px; this street is omitted if another is nearer to it than `STREET_GAP` - 2."""
-LANE_WIDTH = 5.0
-"""Distance from a street below which points of a line count as in it, px."""
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 SHARED_POINT_COST = 30.0
@@ -169,7 +122,7 @@ class RoutingGrid:
     xs: np.ndarray
     ys: np.ndarray
     in_nodes: tuple[np.ndarray, np.ndarray]
-    """Masks (m, x, y) of the horizontal and the vertical sections that pass through a node's rectangle."""
+    """Masks (x, y) of the horizontal and the vertical sections that pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
     """Number of names, (x, y), through which each horizontal and each vertical section passes."""
     in_frames: tuple[np.ndarray, np.ndarray]
@@ -197,18 +150,18 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
         vertical = (x > left) & (x < right) & (y[:, :, :-1] < bottom) & (y[:, :, 1:] > top)
         return horizontal, vertical
 
-    names = sections(world.names[:, 0], world.names[:, 1])
+    nodes, names = sections(world.low, world.high), sections(world.names[:, 0], world.names[:, 1])
     return RoutingGrid(
         xs,
         ys,
-        sections(world.low, world.high),
+        (nodes[0].any(axis=0), nodes[1].any(axis=0)),
         (names[0].sum(axis=0), names[1].sum(axis=0)),
         sections(world.frames[:, 0], world.frames[:, 1]),
     )
 
 
 def detour(
-    sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: DrawnLines, budget: Budget
 ) -> Route | None:
     edge = sketch.edges[index]
     if edge.tail == edge.head:
@@ -216,7 +169,7 @@ def detour(
     costs = _costs(sketch, index, grid, world, lines)
     away = _ends(sketch, where, edge.tail, grid, world, lines)
     back = _ends(sketch, where, edge.head, grid, world, lines)
-    path = _shortest(grid, costs, away, back, where[edge.head])
+    path = _shortest(grid, costs, away, back, where[edge.head], budget)
     if path is None:
         return None
     corners = [np.array([grid.xs[i], grid.ys[j]]) for i, j in path]
@@ -226,46 +179,38 @@ def detour(
 
 
 def _costs(
-    sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
+    sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: DrawnLines
 ) -> tuple[list[list[float]], list[list[float]]]:
     edge = sketch.edges[index]
     foreign = foreign_boxes(world, edge.tail, edge.head)
     spans = (np.diff(grid.xs)[:, None], np.diff(grid.ys)[None, :])
-    occupancy = _occupancy(sketch, grid, lines)
+    occupancy = lines.occupancy(grid.xs, grid.ys)
     share = 1.0 if edge.bond is not None else 0.4
     costs = []
     for kind in (0, 1):
         foreign_here = grid.in_frames[kind][foreign].any(axis=0)
         cost = spans[kind] * (DETOUR_COST + BOX_COST * foreign_here) + share * SHARED_POINT_COST * occupancy[kind]
         cost = cost + NAME_COST * grid.in_names[kind] * np.maximum(spans[kind] / POINT_SPACING, 1.0) * 0.5
-        costs.append(np.where(grid.in_nodes[kind].any(axis=0), np.inf, cost).tolist())
+        costs.append(np.where(grid.in_nodes[kind], np.inf, cost).tolist())
     return costs[0], costs[1]
 
 
-def _occupancy(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
-    horizontal, vertical = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
-    for other, line in lines:
-        weight = 1.0 if sketch.edges[other].bond is not None else 0.4
-        points = line.points
-        for kind, (counts, along, across) in enumerate(((horizontal, grid.xs, grid.ys), (vertical, grid.ys, grid.xs))):
-            here, there = points[:, kind], points[:, 1 - kind]
-            section = np.searchsorted(along, here) - 1
-            for side in (0, 1):
-                street = np.searchsorted(across, there) - side
-                good = (section >= 0) & (section < len(along) - 1) & (street >= 0) & (street < len(across))
-                good &= np.abs(across[np.clip(street, 0, len(across) - 1)] - there) < LANE_WIDTH
-                pair = (section[good], street[good]) if kind == 0 else (street[good], section[good])
-                np.add.at(counts, pair, weight)
-    return horizontal, vertical
+MAX_STEPS = 400_000
+"""Number of steps of the searches for detours in one picture; the lines that are left when it is used up are direct."""
+
+
+@dataclass
+class Budget:
+    """Steps that are left to the searches for detours."""
+
+    steps: int
 
 
 Ends = dict[tuple[int, int], tuple[float, float, float]]
 """Cost of the path from a node to each crossing, and the direction (x, y) of this path."""
 
 
-def _ends(
-    sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
-) -> Ends:
+def _ends(sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: DrawnLines) -> Ends:
     centre = where[node]
     here = int(np.flatnonzero(world.nodes == node)[0])
     near_crossings = [
@@ -281,19 +226,16 @@ def _ends(
     close = np.all((world.high > points.min(axis=0)) & (world.low < points.max(axis=0)), axis=1)
     others = np.flatnonzero(close & (world.nodes != node))
     shares = np.linspace(0.0, 1.0, 13)[:, None]
-    leaving = [
-        line.leaving if sketch.edges[k].tail == node else -line.arriving
-        for k, line in lines
-        if node in (sketch.edges[k].tail, sketch.edges[k].head)
-    ]
+    directions = points - centre
+    directions = directions / np.maximum(length(directions), 1e-9)[:, None]
+    reached = np.flatnonzero(free)
+    crowding = lines.crowding(node, directions[reached])
     ends: Ends = {}
-    for k in np.flatnonzero(free).tolist():
+    for k, crowded in zip(reached.tolist(), crowding, strict=True):
         approach = start[k] + shares * (points[k] - start[k])
         if within(approach, world.low[others], world.high[others]).any():
             continue
-        along = points[k] - centre
-        along = along / max(float(length(along)), 1e-9)
-        cost = DETOUR_COST * float(far[k]) + CROWDING_COST * sum(direction_closeness(along, each) for each in leaving)
+        along, cost = directions[k], DETOUR_COST * float(far[k]) + CROWDING_COST * crowded
         if min(abs(float(along[0])), abs(float(along[1]))) > 1e-6:
             cost += CORNER_COST
         if float(far[k]) < 16.0:
@@ -307,7 +249,12 @@ def _turn_cost(cosine: float) -> float:
 
 
 def _shortest(
-    grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
+    grid: RoutingGrid,
+    costs: tuple[list[list[float]], list[list[float]]],
+    away: Ends,
+    back: Ends,
+    goal: np.ndarray,
+    budget: Budget,
 ) -> list[tuple[int, int]] | None:
     horizontal, vertical = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
@@ -333,6 +280,7 @@ def _shortest(
     best, last = np.inf, None
     while queue and queue[0][0] < best:
         _, cost, state = heapq.heappop(queue)
+        budget.steps -= 1
         if cost > least[state]:
             continue
         i, j, heading = state
@@ -406,10 +354,13 @@ def _add_routes(
 ) -> None:
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
-    drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]
+    lines, budget = DrawnLines(sketch), Budget(MAX_STEPS)
     grid: RoutingGrid | None = None
     pairs: dict[frozenset[int], int] = {}
-    for edge in (sketch.edges[i] for i in drawn):
+    for i, edge in enumerate(sketch.edges):
+        if i not in route_of or edge.tail not in inside or edge.head not in inside:
+            continue
+        lines.add(i, route_of[i])
         pairs[frozenset((edge.tail, edge.head))] = pairs.get(frozenset((edge.tail, edge.head)), 0) + 1
     for bonds in (True, False):
         obstructed = []
@@ -418,22 +369,21 @@ def _add_routes(
             ends = frozenset((edge.tail, edge.head))
             used = pairs.get(ends, 0)
             pairs[ends] = used + 1
-            best, cost = _direct(sketch, where, index, used, world, [(i, route_of[i]) for i in drawn])
+            best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > MAX_DIRECT_COST:
                 obstructed.append((index, used))
             else:
                 route_of[index] = best
-                drawn.append(index)
+                lines.add(index, best)
         for index, used in track(obstructed, "draw lines around nodes"):
-            lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
-            if cost > MAX_DIRECT_COST:
+            if cost > MAX_DIRECT_COST and budget.steps > 0:
                 grid = grid or routing_grid(world)
-                round_about = detour(sketch, where, index, grid, world, lines)
+                round_about = detour(sketch, where, index, grid, world, lines, budget)
                 if round_about is not None and price(round_about, index, sketch, world, lines) < cost:
                     best = round_about
             route_of[index] = best
-            drawn.append(index)
+            lines.add(index, best)
 
 
 MAX_BULGE = 34.0
@@ -444,9 +394,7 @@ BULGE_COST = 45.0
 """Cost of a bulge for each bulge that is tried before it, px."""
 
 
-def _direct(
-    sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
-) -> tuple[Route, float]:
+def _direct(sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: DrawnLines) -> tuple[Route, float]:
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
     best, least = None, 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from screwbond.models.bodies import Body, ground, rigid_body
@@ -10,7 +12,7 @@ from screwbond.models.contacts import Compliant, Impact, Maxwell, VirtualSpring,
 from bondgraph import Graph, ModelError, RunEndedWarning, compile_model
 from screws import GeometryError, quaternion_product
 from screws.surfaces import Surface, cylinder, egg, ellipsoid, parametric, plane, sphere
-from tests.inner.models_two_bodies import ContactRun, run_contact
+from tests.inner.models_two_bodies import ContactRun, overview, run_contact
 
 FLOOR = {"constrained": "rolling and sliding", "normal_stiffness": 1e4}
 
@@ -21,10 +23,10 @@ def ball(position=(0.0, 0.0, 0.1), surface: Surface | None = None, **changes) ->
     return rigid_body("ball", **given)
 
 
-def run(body1: Body, body2: Body, t_end: float = 0.1, **law) -> ContactRun:
+def run(body1: Body, body2: Body, t_end: float = 0.1, step: float = 0.01, **law) -> ContactRun:
     graph = Graph("refused")
     attach_contact(graph, contact("contact", body1, body2, **{**FLOOR, **law}), body1, body2)
-    return run_contact(graph, body1, body2, t_end, 0.01, progress=False)
+    return run_contact(graph, body1, body2, t_end, step, progress=False)
 
 
 LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
@@ -291,3 +293,14 @@ def test_within_its_range_a_patch_is_like_any_surface():
     bouncing = run(ground("g", surface=_bowl()), stone, t_end=0.6)
     assert bouncing.result.ok and bouncing.contact_intervals() and bouncing.result.ledger.relative_residual < 1e-9
     assert np.abs(bouncing.result["contact.q1"]).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("height", "words"),
+    [(0.0199, "contact closed all the time"), (0.1, "no contact"), (0.0205, "contact on 1 time, off 0 times")],
+)
+def test_the_overview_of_a_run_names_its_contact(height: float, words: str) -> None:
+    """A ball sinks into a floor from the start, falls far above it, or meets it."""
+    falling = ball((0.0, 0.0, height), velocity=(0.0, 0.0, -0.1))
+    summary = run(ground("floor", surface=plane()), falling, 0.006, 0.001).summary()
+    assert overview(summary, Path("out")).splitlines()[1].startswith(f"  {words}; largest normal force")
