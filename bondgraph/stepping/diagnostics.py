@@ -135,10 +135,9 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
 def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     ray = unbalanced_motion(steps, workspace)
     if ray is None:
-        why = "the unbalanced part cannot be distinguished from rounding error"
-        return Problem(
-            "E511", "forces do not balance", (why,), (), ('a spring or contact that holds the bodies, or inertia="full"',)
-        )
+        why = "no force is unbalanced beyond rounding error, but some motions meet no resistance: no friction, spring or inertia"
+        cures = ('inertia="damped" or "full"', "friction of the contacts, or a spring")
+        return Problem("E511", "the motion of a step is not determined", (why,), (), cures)
     moves = _motion_in_words(steps, workspace, ray)
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")

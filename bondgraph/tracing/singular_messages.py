@@ -341,10 +341,12 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
         f"these elements repeat each other or are underdetermined: {named(elements)}",
     )
     part = domain_of(model, elements).part
-    cures = (
+    cures: tuple[str, ...] = (
         f"{part('R')} in series with some of them, at a 0-junction with a friction element, so that each part has fewer modes",
         "one automaton for switches that never switch independently",
     )
+    if switching := [e for e in elements if _is_of_contact(e)]:
+        cures = (_compliance(switching),)
     return Problem("E212", title, details, _places([*elements, *automata]), cures)
 
 
@@ -366,6 +368,8 @@ def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, s
 
 def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
     part = domain_of(model, elements).part
+    if switching := [e for e in elements if _is_of_contact(e)]:
+        return (_compliance(switching),)
     if elements and not any(isinstance(e.law, IdealSwitch) for e in elements) and any(_is_of_position(e) for e in elements):
         return (
             "joints with more degrees of freedom in this loop, whose constraints are redundant: spherical or universal",
@@ -376,6 +380,11 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
         f"{part('R')} in parallel with a switch that cuts off a flow source or an I",
         "one automaton for switches that must never be closed, or open, at the same time",
     )
+
+
+def _is_of_contact(element: Element) -> bool:
+    law = element.law
+    return isinstance(law, IdealConstraint) and law.automaton is not None and law.released is None
 
 
 def _is_of_position(element: Element) -> bool:
@@ -402,11 +411,12 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
         "a larger normal force would cause more friction and make the bodies approach rather than separate",
         f"its coefficient is {_coefficient(friction, model)} unless the run changes it",
     )
-    cures = (
-        f"a compliant contact, which has a solution: a C with an R instead of {named(normals)}",
-        "a smaller coefficient, or a start or load that avoids sliding in this position",
-    )
+    cures = (_compliance(normals), "a smaller coefficient, or a start or load that avoids sliding in this position")
     return Problem("E324", title, why, _places([friction, *normals]), cures)
+
+
+def _compliance(constraints: Sequence[Element]) -> str:
+    return f"a compliant contact, which has a solution: a C with an R instead of {named(constraints)}"
 
 
 def _coefficient(friction: Element, model: Model) -> str:

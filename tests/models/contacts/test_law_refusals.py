@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from screwbond.models import contact, ground, rigid_body
+from screwbond.models import attach_contact, contact, ground, rigid_body
 from screwbond.models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 
-from bondgraph import ModelError
+from bondgraph import Graph, ModelError, RunEndedWarning, compile_model
+from bondgraph.stepping import stepper
 from screws.surfaces import plane, sphere
 
 REFUSED: list[tuple[Any, dict[str, Any], str, str]] = [
@@ -54,3 +55,39 @@ def test_laws_that_cannot_be(law: Any, options: dict[str, Any], code: str, words
     assert problem.places[0].file == __file__
     cures = {"E491": "constrained=['v_x', 'v_y', 'v_z']", "E422": "normal_stiffness=..."}
     assert cures.get(code) in (None, problem.cures[0])
+
+
+@pytest.mark.parametrize(
+    "law", [Impact(0.5, friction=0.3), ThreeState(20.0, 100.0), ThreeState(20.0, 100.0, friction=0.3)], ids=str
+)
+def test_two_ideal_contacts_in_a_groove_are_advised_to_be_compliant(law: Any) -> None:
+    def groove(law: Any) -> Graph:
+        graph = Graph("groove")
+        ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1 * 2.0**0.5))
+        for side in (1.0, -1.0):
+            wall = ground(f"wall {side:g}", surface=plane(), quaternion=(0.92387953251, 0.0, side * 0.38268343236, 0.0))
+            attach_contact(graph, contact(f"touch {side:g}", wall, ball, law=law))
+        return graph
+
+    with pytest.raises(ModelError, match="E212") as caught:
+        compile_model(groove(law))
+    ((cure,),) = (problem.cures for problem in caught.value.problems)
+    assert "a compliant contact" in cure and 'constraint "touch -1.normal"' in cure
+    stiff = Compliant(normal_stiffness=1e4, tangential_stiffness=1e3, tangential_damping=10.0, friction=0.3)
+    assert compile_model(groove(stiff)).simulate(1e-3, progress=False).ok
+
+
+def test_a_ball_without_friction_needs_inertia_in_steps() -> None:
+    """Nothing resists its rotation, so quasi-static steps do not determine it; the advice of the message does."""
+
+    def stepped(inertia: str = "ignored", **law: Any) -> Any:
+        ball = rigid_body(
+            "ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1), gravity=(0.0, 0.0, -9.81)
+        )
+        touch = contact("touch", ground("floor", surface=plane()), ball, law=Rigid(**law))
+        return stepper(attach_contact(Graph("steps"), touch), inertia).simulate(0.01, step=1e-3, progress=False)
+
+    with pytest.warns(RunEndedWarning, match="E511"):
+        failure = stepped().failure
+    assert "the motion of a step is not determined" in failure.reason and 'inertia="damped"' in str(failure)
+    assert stepped("damped").ok and stepped("full").ok and stepped(friction=0.3).ok
