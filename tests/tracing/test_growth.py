@@ -55,6 +55,16 @@ def test_a_border_does_not_change_the_currents_of_a_multiplier(monkeypatch: pyte
             np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-12 * np.abs(other).max())
 
 
+def test_a_resistance_that_is_zero_at_compilation_may_change() -> None:
+    nominal = compile_model(multiplier(10), backend="numpy", progress=False)
+    without = multiplier(10).replace("R1 3", R("R1 3", 0.0))
+    changed = compile_model(without, backend="numpy", progress=False)
+    (x, m), p = nominal.initial(), changed.parameters({"R1 3.resistance": 0.01})
+    assert changed.program.layout.slots.keys() == nominal.program.layout.slots.keys()
+    rates = changed.program.rates(0.3, x, p, np.ones(len(m)))
+    np.testing.assert_allclose(rates, nominal.program.rates(0.3, x, nominal.parameters(), np.ones(len(m))), rtol=1e-9)
+
+
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:

@@ -110,11 +110,13 @@ def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[lis
     """Return the rows of a matrix with steps, in which only the `count` unknowns w and the steps of its border are unknowns, and
     the condition under which they are correct; all other steps are eliminated.
 
-    Slopes that depend only on parameters and are zero at the samples are left out. The condition is that they are zero.
+    Slopes that depend only on parameters and are zero at the samples, also with other parameters, are left out. The condition is
+    that they are zero.
     """
-    numbers, inputs = context.sampled(entries), context.inputs
+    numbers, others, inputs = context.sampled(entries), context.sampled.with_other_parameters()(entries), context.inputs
     changing = {scalar.index for block in ("t", "x", "m") for scalar in inputs[block]}
-    absent = {key for key, values in numbers.items() if not (np.any(values) or changing & context.reached([entries[key]]))}
+    zero = [key for key in entries if not (np.any(numbers[key]) or np.any(others[key]))]
+    absent = {key for key in zero if not changing & context.reached([entries[key]])}
     rows = rows_of({key: value for key, value in entries.items() if key not in absent}, 1 + max(i for i, _ in entries))
     border = _border({key: numbers[key] for key in entries if key not in absent}, len(rows), count)
     position = {step: count + k for k, step in enumerate(border)}

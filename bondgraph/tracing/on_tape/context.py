@@ -91,6 +91,14 @@ class Samples:
             scaled.append((t, factor * np.asarray(x), weak, m))
         return Samples(self._tape, scaled)
 
+    def with_other_parameters(self) -> Samples:
+        """Return the samples with random values of all parameters: a value that is zero in both may be zero always."""
+        random, moved = np.random.default_rng(0), []
+        for t, x, p, m in self.states:
+            p = np.asarray(p, dtype=float)
+            moved.append((t, x, np.where(p == 0.0, 1.0, p) * random.uniform(0.5, 1.5, len(p)), m))
+        return Samples(self._tape, moved)
+
     def _forget(self) -> None:
         self._cache.clear()
         self._rounding.clear()
