@@ -208,6 +208,9 @@ def random_file(rng: np.random.Generator) -> str:
         inertial = f'<inertial pos="{numbers(3)}" {turn()} mass="{rng.uniform(0.1, 3):.4g}" diaginertia="0.2 0.3 0.4"/>'
         full = f'<inertial pos="{numbers(3)}" mass="2" fullinertia="0.3 0.4 0.5 0.01 -0.02 0.03"/>'
         own = str(rng.choice(["", inertial, full]))
+        if rng.random() < 0.3:
+            joints = [f'<frame pos="{numbers(3)}" {turn()} {child}>{each}</frame>' for each in joints]
+            own = own and f'<frame pos="{numbers(3)}"><frame {turn()}>{own}</frame></frame>'
         geoms = "".join(geom() for _ in range(1 + rng.integers(3)))
         if rng.random() < 0.3:
             geoms += f'<frame pos="{numbers(3)}" {turn()} {child}>{geom()}</frame>'

@@ -135,6 +135,7 @@ def _conditions_before(sympy: Any, index: Scalar, count: int) -> list[Any]:
 
 
 def is_symbolic(value: Scalar) -> bool:
+    """Return True for an expression of SymPy."""
     sympy = sys.modules.get("sympy")
     return sympy is not None and isinstance(value, sympy.Basic)
 

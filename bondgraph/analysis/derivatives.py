@@ -124,7 +124,7 @@ class Ramps:
 
     derivatives: Derivatives
     start: int
-    """Index of the start of the ramps in the parameter vector."""
+    """Index, in the parameter vector, of the time at which the ramps start."""
 
     def check(self, point: Point) -> None:
         """Raise E592 if rates or outputs depend on the rate of an input, for which a linear system has no matrix."""

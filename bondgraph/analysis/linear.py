@@ -37,7 +37,9 @@ MAX_DENSE = 4000
 """Maximum number of states for dense algebra, such as all eigenvalues."""
 _MAX_SHOWN = 16
 """Maximum number of states for which notebooks show matrices and poles."""
-_SAMPLINGS = ("zoh", "foh", "impulse", "tustin", "bilinear", "euler", "backward_diff")
+_EXACT = ("zoh", "foh", "impulse")
+"""Methods of sampling that are exact for constant inputs; the others approximate the derivative."""
+_SAMPLINGS = (*_EXACT, "tustin", "bilinear", "euler", "backward_diff")
 
 
 @answer_old_names
@@ -339,10 +341,12 @@ class Linear:
         if not 0.0 < period < math.inf:
             raise refusal("E142", f"the period {period} s is not positive and finite", "c2d(0.01), in s", about=self.name)
         control, (a, b, c, d) = self._control(), self.dense()
-        b, d = np.column_stack([b, self.rates]), np.column_stack([d, np.zeros(len(c))])  # the rates act like a constant input
-        sampled = control.sample_system(control.ss(a, b, c, d), period, method)
+        sampled, rates = control.sample_system(control.ss(a, b, c, d), period, method), period * self.rates
+        if method in _EXACT:  # the rates act like a constant input
+            constant = control.ss(a, self.rates[:, None], c, np.zeros((len(c), 1)))
+            rates = np.ravel(control.sample_system(constant, period).B)
         a, b, c, d = (np.asarray(getattr(sampled, letter)) for letter in "ABCD")
-        return replace(self, A=a, B=b[:, :-1], C=c, D=d[:, :-1], rates=b[:, -1], point=None, period=float(period))
+        return replace(self, A=a, B=b, C=c, D=d, rates=rates, point=None, period=float(period))
 
     def _single(self, input: str | None, output: str | None) -> Linear:
         return self.part(_name_or_only(self, "input", input, self.inputs), _name_or_only(self, "output", output, self.outputs))

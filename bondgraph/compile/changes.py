@@ -225,12 +225,12 @@ def changed_start(
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.in_statement_units({**system.parameters, **parameters})
-        numbers_by_name = {**_modes_by_index(system, modes), **numbers_in_si, "time": t}
+        numbers_by_name = {**_modes_by_index(model, system, modes), **numbers_in_si, "time": t}
         _convert(model, system, converted, states, numbers_by_name)
     calls, computed_values = [], dict[str, Any]()
     declared = ChainMap[str, Any](*cast(list[MutableMapping[str, Any]], [parameters, system.parameters]))
     numbers = cast(MutableMapping[str, Any], system.in_statement_units(declared))
-    indices: MutableMapping[str, Any] = dict(_modes_by_index(system, modes))
+    indices: MutableMapping[str, Any] = dict(_modes_by_index(model, system, modes))
     inputs = ChainMap[str, Any](*states.maps, numbers, indices)
     for index, start in enumerate(system.starts):
         values = [evaluate_value(system, system.resolve(a), inputs) for a in start.arguments]
@@ -263,13 +263,8 @@ def changed_start(
                 states[root] = _fitting(model.name, name, value, states[root])
             else:
                 modes[name] = value
-                indices.update(_modes_by_index(system, modes))
-    mode_indices = {}
-    for name, mode in system.modes.items():
-        state = modes[mode.automaton]
-        if state not in mode.states:
-            raise _unknown(model, "E122", f'"{mode.automaton}" has no state {state!r}', mode.states)
-        mode_indices[name] = mode.states.index(state)
+                indices.update(_modes_by_index(model, system, modes))
+    mode_indices = _modes_by_index(model, system, modes)
     sliding = sliding_at_start(model, system, lambda: {**numbers, **states, **mode_indices, "time": t})
     with_start = {path: slip for path, slip in sliding.items() if path in name_used}
     raise_if_any(model.name, contradicting_friction(model, system, mode_indices, with_start))
@@ -302,9 +297,14 @@ def _convert(
     raise refusal("E124", title, "the states themselves", about=model.name, places=())
 
 
-def _modes_by_index(system: System, modes: Mapping[str, Any]) -> dict[str, float]:
-    named = ((name, mode.states, modes[mode.automaton]) for name, mode in system.modes.items())
-    return {name: float(states.index(state)) for name, states, state in named if state in states}
+def _modes_by_index(model: Model, system: System, modes: Mapping[str, Any]) -> dict[str, int]:
+    indices = {}
+    for name, mode in system.modes.items():
+        state = modes[mode.automaton]
+        if state not in mode.states:
+            raise _unknown(model, "E122", f'"{mode.automaton}" has no state {state!r}', mode.states)
+        indices[name] = mode.states.index(state)
+    return indices
 
 
 def _differ(first: Any, second: Any) -> bool:

@@ -20,6 +20,7 @@ from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
 """States of friction: common to both kinds, along one direction, and in several directions."""
+SLIDING = (FORWARD, BACKWARD, SLIP, START)
 
 _LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b"}
 

@@ -224,7 +224,7 @@ class LaneKernels:
 class InterpretedKernel(Kernel):
     """Kernel that Python evaluates; machine code calls it through a callback.
 
-    If the callback fails, for example by an interrupt, its outputs are NaN, and `check` raises the exception.
+    If the callback fails, for example because of an interrupt, its outputs are NaN, and `check` raises the exception.
     """
 
     steps = loop = keep = None

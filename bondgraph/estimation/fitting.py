@@ -191,7 +191,7 @@ class _Search:
         return np.clip(begin + width * solution.x, low, high), str(solution.message)
 
     def evaluate(self, numbers: np.ndarray) -> Evaluation:
-        """Return residuals and derivatives; not finite if a run fails, so that the search steps back."""
+        """Return residuals and derivatives; they are not finite if a run fails, so that the search steps back."""
         key = numbers.tobytes()
         if self._cached is None or self._cached[0] != key:
             try:

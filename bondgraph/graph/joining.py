@@ -135,6 +135,9 @@ def _end(
             title = f'"{element_path}" is a signal block and has no power port'
             signal = f"{owner.name}.{element.law.signals(())[-1]}"
             cure = f'a source that reads its signal: Se("name", lambda y: y, signals=["{signal}"]), or Sf for a flow'
+        elif name in port_names and remaining:
+            title = f'port "{name}" of {element.kind} "{element_path}" already has a bond'
+            details = [f"free: {', '.join(port.name for port in remaining)}", *details]
         else:
             title = f'{element.kind} "{element_path}" has no free port for another bond'
         problems.append(Problem("E112", title, tuple(details), (element.place, place), (cure,)))

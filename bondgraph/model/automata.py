@@ -36,7 +36,7 @@ class Transition(Frozen):
     """State entered once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
     passes: str | None = None
     """State entered instead of the target, without a jump, if the quantity that the impulse would stop passes through zero by
-    itself."""
+    itself; or, if the target is a slip, because its flow is zero within rounding error."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))

@@ -44,7 +44,7 @@ SHEET: dict[str, Any] = {
     "figure.titlesize": TITLE,
     "figure.titleweight": "bold",
     "axes.facecolor": PAPER,
-    "axes.prop_cycle": f"cycler('linestyle', {list(DASHES)}) * cycler('color', {list(CYCLE)})",
+    "axes.prop_cycle": f"cycler('color', {list(CYCLE)})",
     "axes.titlesize": 10.0,
     "axes.titlelocation": "left",
     "axes.labelcolor": INK,

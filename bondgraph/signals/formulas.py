@@ -194,15 +194,33 @@ def _beyond(u: Any, level: Any) -> Any:
 
 
 EXCESS = Op("excess", _beyond, r"\operatorname{sgn}\left(#1 - (#2)\right)")
+
+
+def _number(level: Any, step: Any) -> Any:
+    return floor(level / step + 0.5)
+
+
+def _risen(u: Any, level: Any, step: Any) -> Any:
+    return step * floor(maximum(u / step + 0.5, _number(level, step) + 1.0))
+
+
+def _fallen(u: Any, level: Any, step: Any) -> Any:
+    return step * floor(minimum(u / step + 0.5, _number(level, step) - 0.5))
+
+
+# Guards and new levels compare the same u / step + 1/2, so that rounding cannot fire a guard without a change of level.
 ABOVE = Op(
-    "above", lambda u, level, step: _beyond(u, level + 0.5 * step), r"\operatorname{sgn}\left(#1 - #2 - \tfrac{1}{2} #3\right)"
+    "above",
+    lambda u, level, step: where(less(u / step + 0.5, _number(level, step) + 1.0), -1.0, 1.0),
+    r"\operatorname{sgn}\left(#1 - #2 - \tfrac{1}{2} #3\right)",
 )
 BELOW = Op(
-    "below", lambda u, level, step: _beyond(level - 0.5 * step, u), r"\operatorname{sgn}\left(#2 - \tfrac{1}{2} #3 - #1\right)"
+    "below",
+    lambda u, level, step: where(less(u / step + 0.5, _number(level, step)), 1.0, -1.0),
+    r"\operatorname{sgn}\left(#2 - \tfrac{1}{2} #3 - #1\right)",
 )
-LEVEL = Op(
-    "nearest level", lambda u, step: step * floor(u / step + 0.5), r"#2 \left\lfloor \tfrac{#1}{#2} + \tfrac{1}{2} \right\rfloor"
-)
+_NEAREST = r"#3 \left\lfloor \tfrac{#1}{#3} + \tfrac{1}{2} \right\rfloor"
+RISEN, FALLEN = Op("next level", _risen, _NEAREST), Op("previous level", _fallen, _NEAREST)
 
 
 def _chirp(t: Any, amplitude: Any, omega: Any, omega_end: Any, start: Any, duration: Any, phase: Any, offset: Any) -> Any:

@@ -59,10 +59,11 @@ def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Elem
     """
     need_positive("quantiser", name, step=step)
     block = Block(name, [], states={"y": StateSpec(0.0, **shown)}, parameters=of_result(shown.get("unit", ""), step=step))
-    signals, nearest = (input, f"{name}.y", f"{name}.step"), [(f"{name}.y", formulas.LEVEL, (input, f"{name}.step"))]
+    y = f"{name}.y"
+    signals = (input, y, f"{name}.step")
     edges = (
-        Transition("on", "on", formulas.ABOVE, signals, nearest, kind=f"{name} rises"),
-        Transition("on", "on", formulas.BELOW, signals, nearest, kind=f"{name} falls"),
+        Transition("on", "on", formulas.ABOVE, signals, [(y, formulas.RISEN, signals)], kind=f"{name} rises"),
+        Transition("on", "on", formulas.BELOW, signals, [(y, formulas.FALLEN, signals)], kind=f"{name} falls"),
     )
     return replace(block, automaton=Automaton(name, ("on",), "on", edges))
 

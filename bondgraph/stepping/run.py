@@ -46,7 +46,7 @@ class StepHistory:
         self.drift = np.zeros((count, len(workspace.drift)))
         """Slips due to sources alone, m."""
         self.gap = np.zeros((count, workspace.contacts))
-        """Gaps at the end of each step if only sources had moved, m."""
+        """Gaps that each step would end with if only sources moved, m."""
         self.constraints = len(workspace.layout.constraints)
         self.corrections = np.zeros((count, self.constraints))
         """Corrections of constraints, in their units."""

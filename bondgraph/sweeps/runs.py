@@ -36,7 +36,7 @@ _READ_BLOCKS = 4
 class Run:
     """Run of a sweep: number, parameters and start values, kept values, failure and warnings.
 
-    `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it, with the settings of the sweep.
+    `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it if it gets the settings of the sweep.
     """
 
     run: int

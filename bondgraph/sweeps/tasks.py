@@ -384,11 +384,11 @@ def _run_batch(
         ends = prepared.program.run_many(p, x, m, measures, threads=1, lanes=vector_width() if plan.in_lanes else 1)
     failed = {k: _refused(int(runs[k]), error.problem) for k, error in ends.errors.items()}
     failed |= {k: _failure(int(runs[k]), failure) for k, failure in ends.failures.items()}
-    if failed:
-        for name in measures:
-            ends[name][list(failed)] = np.nan
+    kept = {name: values.copy() for name, values in ends.kept.items()}
+    for values in kept.values():
+        values[list(failed)] = np.nan
     doubts = [doubt for k, concerns in sorted(ends.warnings.items()) for doubt in _concerns(int(runs[k]), concerns)]
-    return Chunk(runs, ends.kept, tuple(failed.values()), tuple(doubts), devices=None if ends.by_gpu is None else ends.device)
+    return Chunk(runs, kept, tuple(failed.values()), tuple(doubts), devices=None if ends.by_gpu is None else ends.device)
 
 
 def _failure(run: int, failure: Failure) -> RunIssue:

@@ -24,7 +24,7 @@ slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N 
 If c is the same for v_x and v_y, the force is opposite to the slip. The slider dissipates the power f . u.
 
 In a contact without springs, an element `Friction` takes the velocity (v_x, v_y) of the tangent plane. It is off while the
-contact gives no force; at contact it starts in slip, with the velocity of the bodies.
+contact gives no force; at contact it starts in slip, with the velocity of the bodies, or in stick if this is rounding error.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import numpy as np
 from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
 
 from bondgraph import TF, Automaton, Block, Element, Friction, Graph, Op, Parameter, R, Transition
-from bondgraph.elements.friction import SLIP, direction, length
+from bondgraph.elements.friction import SLIP, STICK, direction, length
 from bondgraph.errors import Problem, caller_place
 from bondgraph.model.domains import SCREW, Domain
 from bondgraph.model.ops import IDENTITY, NEGATE
@@ -302,7 +302,7 @@ def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Aut
     touch_guard = Op("contact", lambda mode: 0.5 - switch.is_off(mode), r"\tfrac12 - [\text{apart}]")
     separation_guard = Op("no contact", lambda mode: switch.is_off(mode) - 0.5, r"[\text{apart}] - \tfrac12")
     mode = ("switch.mode",)
-    on = Transition(OFF, SLIP, touch_guard, mode, resets, kind="friction on", internal=True)
+    on = Transition(OFF, SLIP, touch_guard, mode, resets, kind="friction on", internal=True, passes=STICK)
     # Where impacts accumulate (Zeno), so do the transitions of this automaton, which only follows them.
     options: dict[str, Any] = {"kind": "friction off", "internal": True, "accumulates": OFF}
     off = [Transition(state, OFF, separation_guard, mode, **options) for state in machine.states]

@@ -150,6 +150,25 @@ def _start_check(name: str, surface1: Surface, surface2: Surface) -> Callable[..
     return check
 
 
+def _gap_check(name: str, size: float, tail: ContactForces) -> Callable[..., tuple[()]]:
+    least, spring = START_TOLERANCE * size, tail.spring
+
+    def check(d: Any, mode: Any, deformation: Any = 0.0) -> tuple[()]:
+        gap, state = float(d), tail.switch.states[int(mode)]
+        cure = "no start values of the switch and the springs, which follow from the gap"
+        if state in tail.closed and gap > least:
+            title = f'contact "{name}" starts in "{state}", but its gap is {gap:.3g} m'
+            raise refusal("E608", title, cure, "start poses in which the bodies touch", about=name, places=())
+        pressed = 0.0 if spring is None else float(np.ravel(deformation)[spring.index or 0])
+        if abs(pressed - max(-gap, 0.0)) > least and (gap > 0.0 or tail.penetration is not None):
+            depth = f"its gap is {gap:.3g} m" if gap > 0.0 else f"the bodies overlap by {-gap:.3g} m"
+            title = f'the normal spring of contact "{name}" starts with a deformation of {pressed:.3g} m, but {depth}'
+            raise refusal("E608", title, cure, "start poses with this overlap", about=name, places=())
+        return ()
+
+    return check
+
+
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
@@ -275,7 +294,8 @@ def contact(
     of a law, E438 for an invalid law, or a law given together with parameters of `Compliant`, E439 for an invalid number of
     places, E490, E491, E492 for invalid friction; at the start of a run E428 for bodies that touch at more points than the
     contact has places, E439 if they are close to each other in fewer places, E437 for overlapping bodies with `Impact`, E423
-    near a pole of surface 2 with x or y constrained alone, E607 for start coordinates that contradict the poses.
+    near a pole of surface 2 with x or y constrained alone, E607 for start coordinates that contradict the poses, E608 for
+    a start state that contradicts the gap.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
@@ -348,6 +368,9 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
         start_results(surface1, surface2, tail.begins),
     )
     graph.start(_start_check(parts.name, surface1, surface2), [f"kinematics.{signal}" for signal in COORDINATES_AND_FRAMES], [])
+    if tail.closed:
+        reads = ["kinematics.d", "switch.mode", *(() if tail.spring is None else (tail.spring.signal,))]
+        graph.start(_gap_check(parts.name, min(surface1.size, surface2.size), tail), reads, [])
     if turning == "parallel":
         second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
         graph.connect(second, relative)

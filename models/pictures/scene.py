@@ -225,7 +225,7 @@ class Scene:
     def carriers(self, frame: Frame) -> list[int]:
         """Return the indices of the solids that move with a frame, which are both touching solids for a contact frame."""
         for touch in self.contacts:
-            if any(frame.poses is H for H in touch.frames):
+            if any(np.array_equal(frame.poses, H) for H in touch.frames):
                 return list(touch.solids)
         return [i for i, solid in enumerate(self.solids) if np.array_equal(solid.poses, frame.poses)]
 

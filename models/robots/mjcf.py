@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -96,7 +96,7 @@ def read_mjcf(
     for other in worlds[1:]:
         worlds[0].extend(list(other))
     for world in worlds[:1]:
-        model.add_contents(world, WORLD, np.eye(4), MAIN)
+        model.add_contents(world, WORLD, MAIN)
     model.finish()
     ignored = (*renamed_note(model.lines), *merged(model.notes), *checked.ignored)
     name, links, joints = checked.root.get("model", ""), tuple(model.links), tuple(model.joints.values())
@@ -129,38 +129,41 @@ class _Model:
         self.problems: list[Problem] = []
         self.taken = {plain_name(each.get("name")) for each in root.iter("body") if each.get("name")} | {WORLD}
 
-    def add_contents(self, body: Any, link: str, frame: np.ndarray, childclass: str) -> None:
+    def add_contents(self, body: Any, link: str, childclass: str) -> None:
         shapes: dict[str, list[ShapeEntry]] = {"visual": [], "collision": []}
-        parts: list[InertiaTerms] = []
-        carried: list[tuple[Any, np.ndarray, str]] = []
-        self._collect(body, frame, childclass, shapes, parts, carried)
-        inertial = body.find("inertial")
+        masses: list[InertiaTerms] = []
+        parts = [*self._parts(body, np.eye(4), childclass)]
+        inertial = next(((part, frame) for part, frame, _ in reversed(parts) if part.tag == "inertial"), None)
+        source = self.settings.attributes.get("inertiafromgeom", "auto")
+        from_shapes = link != WORLD and (source == "true" or (inertial is None and source == "auto"))
+        for part, frame, its_class in parts:
+            if part.tag == "geom":
+                attributes = self.defaults.attributes(part, its_class)
+                self._add_shape(part, attributes, frame, shapes)
+                terms = self.geoms.inertia(part, attributes) if from_shapes else None
+                if terms is not None:
+                    mass, moment, centre = terms
+                    R = frame[:3, :3]
+                    masses.append((mass, R @ moment @ R.T, R @ centre + frame[:3, 3]))
         inertia = None
-        if link != WORLD and inertial is not None and self.settings.attributes.get("inertiafromgeom") != "true":
-            inertia = apply_bounds(self.settings, self._inertial(inertial))
-        elif link != WORLD and (inertial is None or self.settings.attributes.get("inertiafromgeom", "auto") != "false"):
-            inertia = body_inertia(self.settings, parts)
+        if from_shapes:
+            inertia = body_inertia(self.settings, masses)
+        elif link != WORLD and inertial is not None:
+            inertia = apply_bounds(self.settings, self._inertial(*inertial))
         place = place_of(self.file, body)
         self.links.append(LinkEntry(link, place, inertia, *(tuple(each) for each in shapes.values())))
-        for child, at, its_class in carried:
-            self._add_body(child, link, at, its_class)
+        for part, frame, its_class in parts:
+            if part.tag == "body":
+                self._add_body(part, link, frame @ self.settings.pose(part.attrib), its_class)
 
-    def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
+    def _parts(self, element: Any, frame: np.ndarray, childclass: str) -> Iterator[tuple[Any, np.ndarray, str]]:
+        """Yield the parts of a body, also those in its frames, each with the pose of its frame and its class of defaults."""
         childclass = element.get("childclass", childclass)
-        from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
         for part in element:
             if part.tag == "frame":
-                self._collect(part, frame @ self.settings.pose(part.attrib), childclass, shapes, parts, carried)
-            elif part.tag == "body":
-                carried.append((part, frame @ self.settings.pose(part.attrib), childclass))
-            elif part.tag == "geom":
-                attributes = self.defaults.attributes(part, childclass)
-                self._add_shape(part, attributes, frame, shapes)
-                inertia = self.geoms.inertia(part, attributes) if from_shapes and not _in_world(part) else None
-                if inertia is not None:
-                    mass, moment, centre = inertia
-                    R = frame[:3, :3]
-                    parts.append((mass, R @ moment @ R.T, R @ centre + frame[:3, 3]))
+                yield from self._parts(part, frame @ self.settings.pose(part.attrib), childclass)
+            else:
+                yield part, frame, childclass
 
     def _add_shape(self, element: Any, attributes: dict[str, str], frame: np.ndarray, shapes: Any) -> None:
         shape = self.geoms.shape(element, attributes)
@@ -174,8 +177,8 @@ class _Model:
         if float(attributes.get("contype", "1")) or float(attributes.get("conaffinity", "1")):
             shapes["collision"].append(shape)
 
-    def _inertial(self, element: Any) -> InertiaTerms:
-        H = self.settings.pose(element.attrib)
+    def _inertial(self, element: Any, frame: np.ndarray) -> InertiaTerms:
+        H = frame @ self.settings.pose(element.attrib)
         if "fullinertia" in element.attrib:
             xx, yy, zz, xy, xz, yz = values(element.attrib, "fullinertia")
             J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -188,14 +191,14 @@ class _Model:
         link, childclass = plain_name(name), body.get("childclass", childclass)
         self.taken.add(link)
         self.lines[name] = body.sourceline
-        elements = [part for part in body if part.tag in ("joint", "freejoint")]
+        elements = [part for part in self._parts(body, np.eye(4), childclass) if part[0].tag in ("joint", "freejoint")]
         if not elements:
             weld = unique(f"{link} mount", self.joints)
             self.joints[weld] = JointEntry(weld, FIXED, parent, link, place_of(self.file, body), at, fixed())
-        for k, element in enumerate(elements):
+        for k, (element, frame, its_class) in enumerate(elements):
             label = element.get("name") or unique(link if len(elements) == 1 else f"{link}_joint_{k + 1}", self.joints)
             child = link if k == len(elements) - 1 else unique(plain_name(label), self.taken)
-            entry = self._joint(element, childclass, label, parent, child, at)
+            entry = self._joint(element, frame, its_class, label, parent, child, at)
             if label in self.joints:
                 title = f'two joints are called "{label}"'
                 self.problems.append(Problem("E523", title, (), (entry.place,), ("another name for one of the joints",)))
@@ -204,9 +207,11 @@ class _Model:
                 self.taken.add(child)
                 self.links.append(LinkEntry(child, entry.place))
             parent, at = child, np.eye(4)
-        self.add_contents(body, link, np.eye(4), childclass)
+        self.add_contents(body, link, childclass)
 
-    def _joint(self, element: Any, childclass: str, name: str, parent: str, child: str, at: np.ndarray) -> JointEntry:
+    def _joint(
+        self, element: Any, frame: np.ndarray, childclass: str, name: str, parent: str, child: str, at: np.ndarray
+    ) -> JointEntry:
         is_free = element.tag == "freejoint"
         attributes = {"type": "free"} if is_free else self.defaults.attributes(element, childclass)
         kind, place = attributes.get("type", "hinge"), place_of(self.file, element)
@@ -214,6 +219,7 @@ class _Model:
         if kind in OF_ONE_FREEDOM and not np.linalg.norm(axis) > 0.0:
             problem = Problem("E522", f'the axis of joint "{name}" has no direction', (), (place,), ('axis="0 0 1"',))
             return JointEntry(name, kind, parent, child, place, at, problems=(problem,))
+        axis, point = frame[:3, :3] @ axis, frame[:3, :3] @ point + frame[:3, 3]
         makers = {"hinge": lambda: revolute(axis, point), "slide": lambda: prismatic(axis), "ball": lambda: spherical(point)}
         screws: Joint = makers.get(kind, free)()
         unit = self.settings.angle if kind == "hinge" else 1.0
@@ -368,7 +374,3 @@ class _Model:
     def _unknown(self, title: str, place: Any) -> None:
         cure = f"one of: {', '.join(list(self.joints)[:12])}"
         self.problems.append(Problem("E296", f"{title}, which the file lacks", (), (place,), (cure,)))
-
-
-def _in_world(element: Any) -> bool:
-    return not any(each.tag == "body" for each in element.iterancestors())

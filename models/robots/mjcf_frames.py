@@ -108,8 +108,8 @@ class Defaults:
 
 
 def _with_defaults(tag: str, default: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
-    """Return the attributes of an element; a motor or servo gets its law as <general> writes it, with the gains of its defaults,
-    unless another kind of actuator set these."""
+    """Return the attributes of an element, with the law of a motor or servo as attributes of <general>. Gains that a servo does
+    not state come from its defaults, unless another kind of actuator set those defaults."""
     if tag not in SHORTCUTS:
         return {**default, **written}
     if default.get(SHORTCUT, tag) != tag:

@@ -157,14 +157,16 @@ _MACROS = {
     **_refused("bodies of plugins are not read", "plugin", neutral=()),
 }
 
-_FRAME_PARTS: dict[str, ElementRule] = {"geom": _GEOM}
-_FRAME = _many({"name": TEXT, "childclass": NAME, **_POSE}, _FRAME_PARTS, ignored=_NOT_MOVING, refused=_MACROS)
+
+def _frame(parts: Mapping[str, ElementRule]) -> ElementRule:
+    return _many({"name": TEXT, "childclass": NAME, **_POSE}, parts, ignored=_NOT_MOVING, refused=_MACROS)
+
+
 _BODY_PARTS: dict[str, ElementRule] = {
     "inertial": _INERTIAL,
     "joint": _JOINT,
     "freejoint": ElementRule({"name": NAME}, ignored=_ignored("MuJoCo's choice of axes", "align group")),
     "geom": _GEOM,
-    "frame": _FRAME,
 }
 _BODY = _many(
     {"name": NAME, "childclass": NAME, **_POSE},
@@ -177,9 +179,10 @@ _BODY = _many(
     },
     refused={**_MACROS, **_refused("gravity acts on all bodies alike", "gravcomp")},
 )
-_FRAME_PARTS |= {"frame": _FRAME, "body": _BODY}
-_BODY_PARTS |= {"body": _BODY}
-_WORLD = _many({"name": TEXT}, {"geom": _GEOM, "frame": _FRAME, "body": _BODY}, ignored=_NOT_MOVING, refused=_MACROS)
+_WORLD_PARTS = {"geom": _GEOM, "body": _BODY}
+_BODY_PARTS |= {"body": _BODY, "frame": _frame(_BODY_PARTS)}
+_WORLD_PARTS |= {"frame": _frame(_WORLD_PARTS)}
+_WORLD = _many({"name": TEXT}, _WORLD_PARTS, ignored=_NOT_MOVING, refused=_MACROS)
 
 _ACTUATOR = {
     "name": NAME,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -239,23 +239,33 @@ class Robot:
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest effort (n,) of each coordinate's motor, N m or N, infinite if the file has none."""
-        return self._limits("effort")
+        """Largest effort (n,) of each coordinate's motors, N m or N, infinite if the file has none.
+
+        A mimic joint has a motor only if it is the joint of one of the `drives`.
+        """
+        shares, motors = [*self._shares()], {drive.joint for drive in self.drives}
+        driven, limits = {k for k, _, joint in shares if joint.name in motors}, np.zeros(self.tree.freedoms)
+        for k, factor, joint in shares:
+            if joint.name in motors if k in driven else not joint.leader:
+                limits[k] += factor * (np.inf if joint.effort is None else joint.effort)
+        return limits
 
     @property
     def speed_limits(self) -> np.ndarray:
         """Largest speed (n,) of each coordinate, rad/s or m/s, also of its mimic joints; infinite if the file has none."""
-        return self._limits("velocity")
-
-    def _limits(self, key: str) -> np.ndarray:
         limits = np.full(self.tree.freedoms, np.inf)
-        of_links = {joint.link: getattr(joint, key) for joint in self.joints}
-        values = [of_links.get(link.name) for link in self.tree.links for _ in range(link.joint.freedoms)]
-        for value, drive in zip(values, self.tree.sections.drives, strict=True):
-            # A mimic joint has no motor, but limits the speed of its leader.
-            if value is not None and (drive.direct or key == "velocity"):
-                limits[drive.coordinate] = min(limits[drive.coordinate], value / abs(drive.factor))
+        for k, factor, joint in self._shares():
+            if joint.velocity is not None:
+                limits[k] = min(limits[k], joint.velocity / factor)
         return limits
+
+    def _shares(self) -> Iterator[tuple[int, float, RobotJoint]]:
+        """Yield coordinates, each with the size of its share in the speed of a joint, and the joint."""
+        joints = {joint.link: joint for joint in self.joints}
+        moving = [link.name for link in self.tree.links for _ in range(link.joint.freedoms)]
+        for link, drive in zip(moving, self.tree.sections.drives, strict=True):
+            if link in joints:
+                yield drive.coordinate, abs(drive.factor), joints[link]
 
     def __str__(self) -> str:
         bodies = [link.inertia.mass for link in self.tree.links if link.inertia is not None]

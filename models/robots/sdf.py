@@ -259,12 +259,15 @@ class _Model:
         self.frames: dict[str, _Frame] = {}
         for tag, default in (("link", None), ("frame", "attached_to"), ("joint", "child")):
             for element in model.findall(tag):
-                other = (
-                    element.get("attached_to", MODEL_FRAME) if default == "attached_to" else _words(element, "child", MODEL_FRAME)
-                )
-                relative_to = _frame_of(element) or other
+                other = element.get("attached_to") if default == "attached_to" else _words(element, "child", "")
+                relative_to = _frame_of(element) or other or MODEL_FRAME
                 self.frames.setdefault(element.get("name"), _Frame(_pose(element), relative_to, place_of(file, element)))
-        self.parents = {joint.findtext("parent").strip() for joint in model.findall("joint")}
+        self.attached = {MODEL_FRAME: model.get("canonical_link") or next(iter(self.lines), WORLD)}
+        self.attached |= {frame.get("name"): frame.get("attached_to") or MODEL_FRAME for frame in model.findall("frame")}
+        self.attached |= {joint.get("name"): _words(joint, "child", "") for joint in model.findall("joint")}
+        self.parents, self.children = (
+            {self._link_of(joint, end) for joint in model.findall("joint")} for end in ("parent", "child")
+        )
         place = place_of(file, model)
         if (frame := _frame_of(model)) not in ("", WORLD):
             title, cure = f'the pose of the model is relative to "{frame}"', "a <pose> of the model in the world"
@@ -278,17 +281,27 @@ class _Model:
                 return np.asarray(inverse(self.pose) @ H, dtype=float)
             if name not in self.frames or len(path) > len(self.frames) + 1:
                 why = f'"{name}" is not a frame' if name not in self.frames else "they form a cycle"
-                title = f"the frames {' -> '.join(path[:6])} have no pose: {why}"
-                cure = f"one of: {', '.join([*self.frames][:12])}"
-                raise ModelError(self.file.name, [Problem("E299", title, (), (place,), (cure,))])
+                raise self._no_frame(path, why, place)
             H = self.frames[name].H @ H
             name = self.frames[name].relative_to
             path.append(name)
         return H
 
+    def _no_frame(self, path: Sequence[str], why: str, place: Place) -> ModelError:
+        title, cure = f"the frames {' -> '.join(path[:6])} have no pose: {why}", f"one of: {', '.join([*self.frames][:12])}"
+        return ModelError(self.file.name, [Problem("E299", title, (), (place,), (cure,))])
+
+    def _link_of(self, joint: Any, end: str) -> str:
+        """Return the link at the parent or child of a joint: the link itself, or the link to which this frame is attached."""
+        path = [joint.findtext(end).strip()]
+        while path[-1] in self.attached and path[-1] not in self.lines:
+            path.append(self.attached[path[-1]])
+            if path[-1] in path[:-1]:
+                raise self._no_frame(path, "they form a cycle", place_of(self.file, joint))
+        return path[-1]
+
     def base(self) -> np.ndarray:
-        children = {joint.findtext("child").strip() for joint in self.model.findall("joint")}
-        roots = [link for link in self.model.findall("link") if link.get("name") not in children]
+        roots = [link for link in self.model.findall("link") if link.get("name") not in self.children]
         if WORLD in self.parents or not roots:
             return np.eye(4)
         return self.pose @ self.frame(roots[0].get("name"), place_of(self.file, roots[0]))
@@ -348,7 +361,7 @@ class _Model:
 
     def _joint(self, joint: Any) -> list[JointEntry]:
         name, kind, place = joint.get("name"), joint.get("type"), place_of(self.file, joint)
-        parent, child = (joint.findtext(end).strip() for end in ("parent", "child"))
+        parent, child = (self._link_of(joint, end) for end in ("parent", "child"))
         H_parent, H_child, H_joint = (self.frame(each, place) for each in (parent, child, name))
         origin, in_child = inverse(H_parent) @ H_child, inverse(H_child) @ H_joint
         ends = {"parent": plain_name(parent), "child": plain_name(child), "place": place, "origin": origin}

@@ -63,9 +63,11 @@ def _protect_arrays(kind: type[Any]) -> None:
         @functools.wraps(create)
         def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
             create(owner, *arguments, **keywords)
-            for name, value in list(vars(owner).items()):
-                if type(value) not in WITHOUT_ARRAYS and (protected := read_only(value)) is not value:
-                    object.__setattr__(owner, name, read_only(value, copied=True) if is_called_by_user() else protected)
+            if values := [(name, value) for name, value in vars(owner).items() if type(value) not in WITHOUT_ARRAYS]:
+                copied = is_called_by_user()
+                for name, value in values:
+                    if (protected := read_only(value, copied)) is not value:
+                        object.__setattr__(owner, name, protected)
 
         initialise.protects_arrays = True  # type: ignore[attr-defined]
         return initialise

@@ -66,6 +66,7 @@ GRAPHS: list[Case] = [
     ("E111", lambda: ports("entry"), ('graph "part" has no port "exit"', "it exposes: entry", "expose")),
     ("E111", lambda: Graph("g").connect(Graph("part"), C("c", capacitance=1.0)), ("it exposes: nothing",)),
     ("E112", lambda: twice_on(R("r", 1.0)), ('R "r" has no free port', "0- or 1-junction")),
+    ("E112", lambda: twice_on(TF("t", 1.0).port("1")), ('port "1" of TF "t" already has a bond', "free: 2")),
     (
         "E112",
         lambda: loop(C("c", capacitance=1.0), TF("t", 1.0).port("3")),

@@ -93,6 +93,10 @@ def test_sampled_by_python_control():
     moving = replace(system, rates=np.array([1.0, -2.0]))
     change = np.linalg.solve(moving.A, (sampled.A - np.eye(2)) @ moving.rates)
     np.testing.assert_allclose(moving.c2d(h).rates, change, rtol=1e-9)
+    rest = -moving.C @ np.linalg.solve(moving.A, moving.rates)
+    for method in ("zoh", "foh", "impulse", "tustin", "bilinear", "euler", "backward_diff"):
+        each = moving.c2d(h, method)
+        np.testing.assert_allclose(each.C @ np.linalg.solve(np.eye(2) - each.A, each.rates), rest, rtol=1e-9)
     square = sampled.part(sampled.inputs[:1], sampled.outputs[:1])
     with pytest.raises(ModelError, match="E564"):
         passivity(square)

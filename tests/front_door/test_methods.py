@@ -179,6 +179,14 @@ def test_plot():
     pyplot.close("all")
 
 
+def test_no_two_curves_of_a_panel_look_alike():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    graph = Graph("decays").add(*(signals.transfer_function(f"y{k}", "time", [1.0], [1.0, 1.0]) for k in range(9)))
+    (axes,) = graph.compile().simulate(1.0).plot([f"y{k}.y" for k in range(9)])
+    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == len(axes.lines) == 9
+    pyplot.close("all")
+
+
 def test_to_xarray():
     pytest.importorskip("xarray")
     run = oscillator().simulate(1.0, samples=0.1)

@@ -13,7 +13,7 @@ import pytest
 from screwbond.models import control, hand, impact, motion, planar
 
 import screwbond as sb
-from bondgraph import J1, C, Graph, I, Parameter, R, Sf, analysis, estimation, export, signals, sweep
+from bondgraph import J1, Graph, I, Parameter, R, Sf, analysis, estimation, export, signals, sweep
 from bondgraph.estimation import Experiment, estimate
 from bondgraph.stepping import stepper
 from screws import scalars, sphere, surfaces, vectors
@@ -60,11 +60,6 @@ WRONG = {
     # arguments that would be ignored
     "the start of an estimate": Wrong(lambda: fitted(t_start=5.0), ("E322", "t_start", "Experiment"), fitted),
     "a strict estimate": Wrong(lambda: fitted(strict=True), ("E322", "strict", "findings"), fitted),
-    "a letter of another name": Wrong(
-        lambda: C("s", stiffness=1.0, symbols={"stifness": "k"}),
-        ("E110", "stifness", "symbols= with a letter for stiffness"),
-        lambda: C("s", stiffness=1.0, symbols={"stiffness": "k"}),
-    ),
     "start values by number": Wrong(
         lambda: simulate(1.0, initial={1: 2.0}), ("E122", "spring.q"), lambda: simulate(1.0, initial={"spring.q": 2.0})
     ),

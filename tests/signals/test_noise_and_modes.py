@@ -252,3 +252,12 @@ def test_a_rate_limiter_in_a_loop_without_delay_is_refused():
     cured, blocks = Graph("loop"), (signals.lowpass("soft", "e.y", 0.1), signals.rate_limiter("l", "soft.y", -1.0, 1.0))
     cured.add(signals.summation("e", {"time": 1, "l.y": -1}), *blocks)
     assert compile_model(cured).simulate(1.0).ok
+
+
+@pytest.mark.parametrize("step", [0.1, 0.3, 1.0 / 3.0, 0.7, 1e-3 * np.pi])
+def test_a_quantiser_stays_within_half_a_step_of_any_wave(step):
+    graph = Graph("wave").add(signals.sine("u", 33.0 * step, TURN), signals.quantiser("q", "u.y", step))
+    compiled = compile_model(graph)
+    for factor in (0.97, 0.98, 0.99, 1.0, -1.01, -1.02):
+        run = compiled.simulate(2.0, samples=501, parameters={"u.amplitude": factor * 33.0 * step}, max_step=0.01)
+        assert np.abs(run["q.y"] - run["u.y"]).max() < 0.501 * step, factor

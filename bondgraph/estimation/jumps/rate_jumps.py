@@ -86,7 +86,7 @@ class RateJumps:
         return kernels.values(self._jump, at, at.S, np.zeros(kernels.variational.k), np.zeros(n))[: self._count]
 
     def _beside(self, at: SensitivityState, step: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rates and the state a time `step` (s) after the crossing, along the rates there."""
+        """Return the rates and the state at `step` seconds after the crossing, extrapolated linearly from it."""
         bound, t = self._kernels.bound, at.t + step
         f, x = self._kernels.rates(at), at.x
         for _ in range(2):

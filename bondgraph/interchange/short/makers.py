@@ -193,7 +193,7 @@ class ElementReader:
                 arguments[word] = quantity(value)
         parameters = described.get("parameters") or {}
         if "parameters" in described and not isinstance(parameters, Mapping):
-            raise self._error("E632", f"{path}.parameters", "parameters must be numbers by name", "parameters: {k: 2.0}")
+            raise self._error("E632", f"{path}.parameters", "parameters must map names to numbers", "parameters: {k: 2.0}")
         if texts or "signals" in described:
             coordinates = described.get("coordinates") or {}
             if coordinates and isinstance(coordinates, Mapping) and all(isinstance(each, str) for each in coordinates.values()):

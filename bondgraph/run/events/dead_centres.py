@@ -50,13 +50,27 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
     return s.now[stop] < -s.zero[stop] or (s.undecided[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
 
 
+def is_still(s: EventTable, t: float, index: int) -> bool:
+    """Return True if the flow of the slip that transition `index` begins, at x_after, is zero within rounding error."""
+    slot, still = s.slots[index], False
+    s.m_here[slot] = s.targets[index]
+    guards_at(s, t, s.x_after, s.p, s.now)
+    zero_of(s, t, s.x_after, s.now, s.zero)
+    s.m_here[slot] = s.sources[index]
+    for i in range(s.transitions):
+        if s.slots[i] == slot and s.sources[i] == s.targets[index] and s.targets[i] == s.pass_modes[index]:
+            still = still or abs(s.now[i]) <= s.zero[i]
+    return still
+
+
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
-    """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after."""
+    """Return what a flow at zero does, `STOPS`, `PASSES` or `TOUCHES`; transition `index` would stop it and lead to x_after.
+    If the transition begins a slip instead, it `PASSES` to stick if the flow is zero within rounding error."""
     if s.pass_modes[index] == NO_MODE:
         return STOPS
     slot, stop, jumps = s.slots[index], s.pass_stops[index], has_jumped(s)
     if stop == NO_TRANSITION:
-        return STOPS
+        return PASSES if is_still(s, t, index) else STOPS
     if not jumps:
         s.m_here[slot] = s.targets[index]
         guards_at(s, t, s.x_after, s.p, s.now)
@@ -131,7 +145,7 @@ def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):
-        s.marked[i] = int(s.pass_modes[i] != NO_MODE and s.m_here[s.slots[i]] == s.targets[i])
+        s.marked[i] = int(s.pass_stops[i] != NO_TRANSITION and s.m_here[s.slots[i]] == s.targets[i])
         sticks = sticks or s.marked[i] == 1
     if not sticks:
         return NO_TRANSITION

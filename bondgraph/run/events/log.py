@@ -62,7 +62,11 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
     resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
-    return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
+    return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if _stops_slip(edge))]))
+
+
+def _stops_slip(edge: RunTransition) -> bool:
+    return edge.passes is not None and not edge.internal
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
@@ -72,7 +76,7 @@ def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
 
 def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
     labels = known_labels(edges)
-    return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if edge.passes is not None}
+    return {i: labels.index(pass_label(edge)) for i, edge in enumerate(edges) if _stops_slip(edge)}
 
 
 class Log:

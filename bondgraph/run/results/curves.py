@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
-from bondgraph.output.plot_style import INK, MAX_PANELS, TINTS, axis_label, legend_beside, panels, widen_flat_range
+from bondgraph.output.plot_style import CYCLE, DASHES, INK, MAX_PANELS, TINTS, axis_label, legend_beside, panels, widen_flat_range
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
 from screws.errors import plural
@@ -71,7 +71,9 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
         for indices in np.ndindex(*slot.shape):
             label = f"{name}[{', '.join(map(str, indices))}]" if slot.shape else name
             # Quantities that jump are plotted as steps, not as slopes between two samples.
-            axes.plot(result.t, values[(slice(None), *indices)], label=label, drawstyle="steps-post" if slot.is_mode else None)
+            steps = "steps-post" if slot.is_mode else None
+            dashes = DASHES[count // len(CYCLE) % len(DASHES)]  # curves that repeat a colour differ by their dashes
+            axes.plot(result.t, values[(slice(None), *indices)], label=label, drawstyle=steps, linestyle=dashes)
             count += 1
     for name in names if len(names) == 1 else ():
         if name.removesuffix(".mode") in result.program.mode_states:

@@ -1,6 +1,6 @@
 """Nonsmooth contact dynamics (NSCD) of many free bodies with shapes: time steps with impact and Coulomb friction.
 
-For few contacts with their own laws, and for jointed bodies, see `bondgraph.compile_model` and `bondgraph.stepping`.
+For a few contacts with their own laws, and for jointed bodies, see `bondgraph.compile_model` and `bondgraph.stepping`.
 """
 
 from bondgraph.stepping.free_bodies.run import FreeBodyResult, FreeBodyStepper, free_body_stepper

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.assembly.system import LoweredTransition, Statement, Unknown
+from bondgraph.elements.friction import SLIDING
 from bondgraph.tracing.linear.constraint_matrix import positions_held
 from bondgraph.tracing.linear.equations import given_equations
 from bondgraph.tracing.linear.ideal_reactions import along_the_motion
@@ -83,7 +84,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
             continue
         mode = context.system.modes[friction.gate.args[0]]
         elements = tuple(dict.fromkeys((friction.unknown.element, *(acting.owners[j].element for j in friction.normals))))
-        for state in range(1, len(mode.states)):  # friction sticks in state 0
+        for state in (k for k, name in enumerate(mode.states) if name in SLIDING):
             name = f":paradox {friction.unknown.element} {state}"
             event = LoweredTransition(
                 mode.automaton, mode.slot, state, state, name, (), "no solution, or several", False, None, paradox=elements

@@ -107,6 +107,7 @@ class Compliant:
         chosen, cones = head.chosen, self._cones(head.chosen)
         _connect(graph, split, head, self._stiffness, self._damping, cones)
         normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
+        depth = SignalEntry("spring.q", chosen.index("v_z")) if "v_z" in chosen else None
         frictions = tuple(cone.name for cone in cones)
         return ContactForces(
             gap_switch(head.surfaces),
@@ -118,7 +119,9 @@ class Compliant:
             "X0.effort",
             ("spring.q",),
             None if self.friction is None else "friction cone.coefficient",
-            penetration=SignalEntry("spring.q", chosen.index("v_z")) if "v_z" in chosen else None,
+            penetration=depth,
+            spring=depth,
+            closed=self.active_states,
         )
 
     def _cones(self, chosen: Sequence[str]) -> tuple[Cone, ...]:

@@ -46,6 +46,8 @@ class ContactForces:
     stepped : signals of the forces, if only time stepping sets them.
     vectors : states (2,) in the axes x and y of C2, which a change of chart rotates.
     penetration : state that is the penetration depth while the law acts, if any.
+    spring : deformation along the normal, zero while the gap is open, if the law has a spring there.
+    closed : states of the switch in which the gap is not open.
     """
 
     switch: Automaton
@@ -60,6 +62,8 @@ class ContactForces:
     stepped: tuple[str, ...] = ()
     vectors: tuple[str, ...] = ()
     penetration: SignalEntry | None = None
+    spring: SignalEntry | None = None
+    closed: tuple[str, ...] = ()
 
 
 @runtime_checkable

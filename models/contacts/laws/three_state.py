@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from screwbond.models.contacts.components import COMPONENTS, domain_of, selection
@@ -232,7 +232,7 @@ class Impact(FrictionLaw):
         )
         release = Transition(TOUCHING, FREE, PULLING_GUARD, (FORCE,), kind=CONTACT_OFF)
         machine = Automaton("switch", STATES, FREE, (bounce, release, *range_limits(head.surfaces, STATES)))
-        return ideal_tail(machine, (FREE,), _begin(head), self.friction)
+        return replace(ideal_tail(machine, (FREE,), _begin(head), self.friction), closed=(TOUCHING,))
 
 
 def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:

@@ -101,7 +101,7 @@ class Viscoelastic(_NormalSpringLaw):
         )
         graph.connect(split, row := normal_row()).connect(row, common)
         graph.connect(common, normal_spring(self.k)).connect(common, damper)
-        return _spring_forces(gap_switch(head.surfaces), (FREE,), TOUCHING, penetration=SignalEntry("spring.q"))
+        return _spring_forces(gap_switch(head.surfaces), (FREE,), self.active_states, penetration=SignalEntry("spring.q"))
 
 
 DAMPING = Op(
@@ -113,17 +113,21 @@ DAMPING = Op(
 CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 
 
-def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
+def _spring_forces(
+    switch: Automaton, off: Sequence[str], closed: tuple[str, ...], penetration: SignalEntry | None = None
+) -> ContactForces:
     return ContactForces(
         switch,
         CONSTRAINT_FORCE,
         CONSTRAINT_FORCE.signal,
         tuple(("switch", state) for state in off),
         ("kinematics.d", "spring.q", "switch"),
-        lambda gap: (gap, max(-gap, 0.0), closed if gap < 0.0 else FREE),
+        lambda gap: (gap, max(-gap, 0.0), closed[0] if gap < 0.0 else FREE),
         "X0.effort",
         ("spring.q",),
         penetration=penetration,
+        spring=SignalEntry("spring.q"),
+        closed=closed,
     )
 
 
@@ -169,7 +173,7 @@ class Maxwell(_NormalSpringLaw):
         signals = ("kinematics.d", "kinematics.d'", "spring.q")
         further = range_limits(head.surfaces, PHASES)
         machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
-        return _spring_forces(machine, (FREE, BALLISTIC), TOUCHING)
+        return _spring_forces(machine, (FREE, BALLISTIC), self.active_states)
 
 
 COMPRESSION, RESTITUTION = "compression", "restitution"
@@ -228,7 +232,7 @@ class VirtualSpring(_NormalSpringLaw):
                 *range_limits(head.surfaces, SPRING_PHASES),
             ),
         )
-        return _spring_forces(machine, (FREE, BALLISTIC), COMPRESSION)
+        return _spring_forces(machine, (FREE, BALLISTIC), self.active_states)
 
 
 def _stiffness(k: Any, e: Any, mode: Any) -> Any:

@@ -155,8 +155,8 @@ def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the inertia about the shaft with all masses beyond the elbow at the elbow, the coupling of both links, and the
-    inertia about the elbow, kg m^2."""
+    """Return the inertia about the shaft with all masses beyond the elbow lumped at the elbow, the coupling of the two links, and
+    the inertia about the elbow, kg m^2."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),

@@ -143,7 +143,7 @@ def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
         add(solid.name or "body", solid, scene.mesh(k, 41, 61), solid.colour)
     for frame in scene.all_frames:
         # The solid already stands for the frame of its body.
-        if frame.length > 0.0 and not any(frame.poses is solid.poses for solid in scene.solids):
+        if frame.length > 0.0 and not any(np.array_equal(frame.poses, solid.poses) for solid in scene.solids):
             add("".join(frame.label) or "frame", frame)
     return tuple(frames)
 

@@ -217,7 +217,7 @@ WRONG = [
     ("R: {resistance: 5.0}", "J1: 5.0", "E633", "J1 needs named arguments", 8),
     ("{R: {resistance: 5.0}}", "5.0", "E632", '"damper" has no kind', 8),
     ("R: {resistance: 5.0}", "R: {effort: c*f}", "E634", "'c' is unknown", 8),
-    ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "numbers by name", 8),
+    ("R: {resistance: 5.0}", "R: {effort: f, parameters: [1]}", "E632", "names to numbers", 8),
     ("R: {resistance: 5.0}", "R: {effort: s, signals: [mass.p, 3]}", "E632", "signals must be paths", 8),
     ("R: {resistance: 5.0}", "R: {effort: s, signals: 5}", "E632", "signals must be paths", 8),
     ("R: {resistance: 5.0}", "R: {resistance: 5.0 kgg}", "E156", "there is no unit 'kgg'", 8),

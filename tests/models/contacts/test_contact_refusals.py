@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.bodies import Body, ground, rigid_body
-from screwbond.models.contacts import attach_contact, contact
+from screwbond.models.contacts import Compliant, Impact, Maxwell, VirtualSpring, Viscoelastic, attach_contact, contact
 
 from bondgraph import Graph, ModelError, RunEndedWarning, compile_model
 from screws import GeometryError, quaternion_product
@@ -89,6 +89,37 @@ def test_start_coordinates_that_contradict_the_poses():
     for name, value in {**mistakes, "chart 2": other}.items():
         with pytest.raises(ModelError, match="E607"):
             compiled.simulate(0.1, initial={**halfway.final, f"touch.{name}": value}, progress=False)
+
+
+SPRUNG = (Compliant(normal_stiffness=1e4, tangential_stiffness=1e3), Viscoelastic(1e4, 1e3), Maxwell(1e4, 1e2))
+
+
+@pytest.mark.parametrize("law", [*SPRUNG, VirtualSpring(1e4, 0.5), Impact(0.0)], ids=lambda law: type(law).__name__)
+def test_start_states_that_contradict_the_gap(law):
+    """A closed contact would hold the ball in the air; a run goes on from any state of another run."""
+
+    def start(height, **initial):
+        body = ball((0.0, 0.0, 0.1 + height), sphere(0.1), gravity=(0.0, 0.0, -9.81))
+        graph = attach_contact(Graph("drop"), contact("touch", ground("g", surface=plane()), body, law=law))
+        compiled = compile_model(graph)
+        states = {f"touch.{key}": value for key, value in initial.items()}
+        return compiled, compiled.simulate(0.104, initial=states, progress=False)
+
+    compiled, landed = start(0.05)
+    closed = landed.final["touch.switch"]
+    assert closed in ("contact", "compression")
+    assert compiled.simulate(0.01, initial=landed.final, progress=False).ok
+    with pytest.raises(ModelError, match="E608"):
+        start(0.05, switch=closed)
+    with pytest.raises(ModelError, match="E122"):
+        start(0.05, switch="closed")
+    if law in SPRUNG:
+        wrong = np.asarray(landed.final["touch.spring.q"]) + 1e-3
+        with pytest.raises(ModelError, match="E608"):
+            start(0.05, **{"spring.q": wrong})
+        if not isinstance(law, Maxwell):
+            with pytest.raises(ModelError, match="E608"):
+                compiled.simulate(0.01, initial={**landed.final, "touch.spring.q": wrong}, progress=False)
 
 
 def rolling_egg() -> Body:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models.contacts import Impact, ThreeState
 
 from bondgraph import Graph, RunEndedWarning, compile_model, simulate
 from screws.surfaces import plane, sphere
-from tests.inner.models_contacts import Impact
 
 RADIUS, G = 0.1, 9.81
 UP = np.array([[0.0, 0.0, 1.0], [0.13, -0.55, 0.82], [-0.74, 0.6, -0.3], [0.3, 0.9, -0.1]])
@@ -81,7 +81,7 @@ def test_a_ball_that_touches_and_rolls_keeps_rolling():
         assert run["ball.pose"][-1, 4:] == pytest.approx(pose[4:] + 0.1 * velocity, abs=1e-12)
 
 
-def rod(mu, yaw, end=1e-6, half=0.5):
+def rod(law, yaw, speed=1.0, exchanged=False, end=1e-6, half=0.5):
     """Return a rod of 1 kg, inclined at atan(2), which slides on its round end away from the side to which it leans."""
     lean = np.arctan(2.0)
     turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
@@ -96,11 +96,11 @@ def rod(mu, yaw, end=1e-6, half=0.5):
         surface=sphere(end),
         position=(0.0, 0.0, end),
         quaternion=q,
-        velocity=(-np.cos(yaw), -np.sin(yaw), 0.0),
+        velocity=(-speed * np.cos(yaw), -speed * np.sin(yaw), 0.0),
         gravity=(0.0, 0.0, -G),
     )
-    attach_contact(graph, contact("touch", floor, body, law=Impact(0.0, friction=mu)), floor, body)
-    return graph
+    pair = (body, floor) if exchanged else (floor, body)
+    return attach_contact(graph, contact("touch", *pair, law=law))
 
 
 def normal_force_of_rod(mu):
@@ -111,7 +111,7 @@ def normal_force_of_rod(mu):
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
     """At mu = 4/3 the normal force of the closed form is infinite; a run above it ends."""
-    compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
+    compiled, coefficient = compile_model(rod(Impact(0.0, friction=1.0), yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), normal_force_of_rod(mu)
         assert run.ok, run.failure
@@ -120,3 +120,19 @@ def test_the_rod_of_painleve_in_space(yaw):
         run = compiled.simulate(1e-5, parameters={coefficient: 1.35}, progress=False)
     assert run.failure is not None and run.failure.time < 1e-12
     assert 'the parameter "touch.friction cone.coefficient", 1.0 unless' in run.failure.reason
+
+
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("law", [Impact(0.0, friction=1.5), ThreeState(20.0, 100.0, friction=1.5)], ids=["Impact", "ThreeState"])
+def test_the_rod_of_painleve_that_rests_sticks(law, exchanged):
+    """A rod at rest turns about its end, with the normal force G (1 - 3/4 cos(a)^2), at any friction that holds the end; the
+    slip is a rounding error, of any direction. A rod that slides, however slowly, has no solution."""
+    for yaw in (0.0, 1.1, 4.4):
+        compiled = compile_model(rod(law, yaw, 0.0, exchanged))
+        for mu in (1.5, 3.0):
+            run = compiled.simulate(1e-4, parameters={"touch.friction cone.coefficient": mu}, progress=False)
+            assert run.ok, run.failure
+            assert run["touch.normal force"][-1] == pytest.approx(0.85 * G, rel=1e-6)
+            assert run["touch.friction.mode"][-1] == 0.0
+    with pytest.warns(RunEndedWarning, match="E324"):
+        assert not simulate(rod(law, 4.4, 1e-6, exchanged), 1e-4, progress=False).ok

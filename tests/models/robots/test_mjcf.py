@@ -80,6 +80,21 @@ def test_mass_matrix_forces_and_poses_are_those_of_mujoco(tmp_path: Path) -> Non
     assert np.allclose(tip[:3], TOOL, rtol=0, atol=1e-14)
 
 
+def test_a_frame_moves_the_joints_and_inertia_in_it_and_keeps_their_order(tmp_path: Path) -> None:
+    pitch = '<joint name="pitch" axis="0 1 0" pos="0.1 0 0" ref="20" stiffness="4" springref="10"/>'
+    roll = '<joint name="roll" type="hinge" axis="1 0 0" armature="0"/>'
+    inertial = '<inertial pos="0.05 0 0" mass="0.5" fullinertia="0.002 0.003 0.004 0.0001 0 0"/>'
+    turned = pitch.replace("0 1 0", "1 0 0").replace("0.1 0 0", "0 0.1 0"), inertial.replace("0.05 0 0", "0 0 0")
+    text = ARM.replace(pitch, f'<frame pos="0.4 0 0" euler="0 0 90"><frame pos="0 0.2 0">{turned[0]}</frame></frame>')
+    text = text.replace(roll, f'<frame childclass="main" pos="3 0 0">{roll}</frame>')
+    text = text.replace(inertial, f'<frame pos="0.05 0 0">{turned[1]}</frame>')
+    tree = read(tmp_path, text).tree
+    assert tree.coordinates == read(tmp_path).tree.coordinates
+    assert np.allclose(np.asarray(mass_matrix(tree, Q), dtype=float), MASS_MATRIX, rtol=0, atol=1e-12)
+    with pytest.raises(ModelError, match="E522 <joint> of <frame> is unknown"):
+        read(tmp_path, ARM.replace("<worldbody>", "<worldbody><frame><joint/></frame>"))
+
+
 def test_joints_limits_springs_drives_and_notes(tmp_path: Path) -> None:
     robot = read(tmp_path)
     tree = robot.tree

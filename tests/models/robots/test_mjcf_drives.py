@@ -90,3 +90,27 @@ def test_a_range_of_a_joint_that_does_not_apply_limits_no_effort(tmp_path: Path)
     joint = 'actuatorfrcrange="-5 4"'
     for more, effort in (("", 5.0), (' actuatorfrclimited="false"', np.inf)):
         assert read(tmp_path, text_of("", "<motor/>", joint + more)).effort_limits[0] == effort
+
+
+@pytest.mark.parametrize(
+    ("motors", "effort"),
+    [
+        ({"j": 5.0}, 5.0),
+        ({"j": 5.0, "k": 3.0}, 5.0 + 2.0 * 3.0),
+        ({"k": 3.0}, 2.0 * 3.0),
+        ({"l": 7.0}, 2.0 * 0.5 * 7.0),
+        ({"j": 5.0, "k": None}, np.inf),
+        ({}, 4.0),
+    ],
+)
+def test_motors_of_mimic_joints_add_their_power_to_that_of_the_leader(
+    tmp_path: Path, motors: dict[str, float | None], effort: float
+) -> None:
+    body = '<body><joint name="{}" {}/><geom size="0.1"/>{}</body>'
+    range_of_j = "" if motors else 'actuatorfrcrange="-4 4"'
+    bodies = body.format("j", range_of_j, body.format("k", "", body.format("l", "", "")))
+    ranges = {joint: "" if bound is None else f'forcerange="-{bound} {bound}"' for joint, bound in motors.items()}
+    drives = "".join(f'<motor joint="{joint}" {bounds}/>' for joint, bounds in ranges.items())
+    pairs = '<joint joint1="k" joint2="j" polycoef="0.1 -2"/><joint joint1="l" joint2="k" polycoef="0 0.5"/>'
+    text = f"<mujoco><worldbody>{bodies}</worldbody><actuator>{drives}</actuator><equality>{pairs}</equality></mujoco>"
+    assert read(tmp_path, text).effort_limits.tolist() == [effort]

@@ -45,6 +45,7 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
         list[Link](),
         [f'<frame name="spare">{written(rng, spare, "")}</frame>'],
     )
+    ends: dict[str, list[str]] = {"world": []}
     links.append(Link("world", fixed(), None))
 
     def placed(H: np.ndarray, default: str) -> str:
@@ -63,7 +64,12 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
         body = BodyInertia(1.5, C[:3, :3] @ J @ C[:3, :3].T, C[:3, 3])
         A, axes, cards = P @ some_pose(rng), list[np.ndarray](), list[str]()
         at[name] = H
-        text.append(f'<joint name="joint{k}" type="{kind}"><parent>{parent}</parent><child>{name}</child>{placed(A, name)}')
+        end, other = some_pose(rng), str(rng.choice([*at]))
+        text.append(f'<frame name="end{k}" attached_to="{name}">{written(rng, end, other)}</frame>')
+        at[f"end{k}"] = at[other] @ end
+        above, below = str(rng.choice([parent, *ends[parent]])), str(rng.choice([name, f"end{k}"]))
+        ends[name] = [f"end{k}", f"joint{k}"]
+        text.append(f'<joint name="joint{k}" type="{kind}"><parent>{above}</parent><child>{below}</child>{placed(A, below)}')
         at[f"joint{k}"] = A
         for tag in ("axis", "axis2")[: {"ball": 0, "fixed": 0, "universal": 2}.get(kind, 1)]:
             axis = rng.normal(size=3)
@@ -188,7 +194,20 @@ def test_axes_of_old_versions_are_those_of_the_model(tmp_path: Path) -> None:
     assert read_sdf(_file(tmp_path, framed)).tree.links[1].joint.screws[1, 0] == pytest.approx(1.0)
 
 
+def test_frames_without_a_link_stand_on_the_canonical_link(tmp_path: Path) -> None:
+    text = ARM.replace("<parent>stand", "<parent>a").replace(
+        "<plugin", '<frame name="a" attached_to="b"/><frame name="b"/><plugin'
+    )
+    trees = [read_sdf(_file(tmp_path, each)).tree for each in (ARM, text)]
+    assert np.array_equal(*(np.asarray(link_pose(tree, "fore", [0.3]), dtype=float) for tree in trees))
+    text = text.replace('name="arm"', 'name="arm" canonical_link="fore"')
+    with pytest.raises(ModelError, match="E523 joints form a cycle"):
+        read_sdf(_file(tmp_path, text))
+
+
 REFUSED = {
+    "own child": ("<child>upper", "<child>shoulder", "E299", "shoulder -> shoulder have no pose: they form a cycle"),
+    "own parent": ("<parent>stand", "<parent>shoulder", "E523", "joints form a cycle"),
     "static": ("<plugin", "<static>true</static><plugin", "E295", "all joints of a static model are fixed"),
     "weightless": ('<link name="stand">', '<link name="stand"><gravity>false</gravity>', "E295", "gravity acts on all links"),
     "another file": ("<plugin", "<include><uri>model://a</uri></include><plugin", "E295", "gz sdf -p"),

@@ -51,8 +51,8 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
-    """Write a problem: matrix, offsets and bounds of the rows that take part, and the modes `m_box` from which the solver starts.
-    Its values start at index `first` of `box_numbers`."""
+    """Write a problem: matrix, offsets, bounds and weights of the rows that take part, and their status at the start, from the
+    modes `m_box`. The values of the problem start at index `first` of `box_numbers`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]
@@ -133,7 +133,7 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
     """Fire the transitions to `m_box`, and log them from row `row` + `count` on; return the new count, or `ABSENT` if a state
     jumps or rows run out.
 
-    First, elements begin to slip, before any element sticks; then elements stick; last, elements that have just stuck slip again.
+    First, elements begin to slip; then elements stick; last, elements that have just stuck slip again.
     """
     total = count
     for stops in unrolled((False, True, False)):
