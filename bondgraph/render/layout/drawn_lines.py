@@ -64,7 +64,9 @@ class DrawnLines:
         there = np.flatnonzero(near[line_of])
         r, s = self._chords[there, :2].T, self._chords[there, 2:].T
         crossed = _crossings(route.chords[:-1].T[:, :, None], route.chords[1:].T[:, :, None], r[:, None], s[:, None])
-        return np.bincount(line_of[there], weights=crossed.sum(axis=0), minlength=len(near))
+        counts = np.zeros(len(near))
+        np.add.at(counts, line_of[there], crossed.sum(axis=0))
+        return counts
 
     def _closeness(self, node: int, direction: np.ndarray) -> np.ndarray:
         """Return how close each line's direction at a node is to a direction; 0 for lines that do not end there."""
