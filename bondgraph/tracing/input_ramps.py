@@ -70,9 +70,13 @@ def acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.nda
     return np.array(acts, dtype=bool).reshape(len(acts), *points)
 
 
-def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the parts of a run, and the values, that depend on the time derivatives of inputs (parameters), each with such an
-    input.
+Causes = dict[str, tuple[str, ...]]
+"""Inputs whose time derivatives act, by what depends on them."""
+
+
+def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[Causes, Causes]:
+    """Return the parts of a run, and the values, that depend on the time derivatives of inputs (parameters), each with these
+    inputs.
 
     The parts are rates such as "mass.p'", "events" and "ticks". Guesses of loops are omitted: they follow their loops anyway.
     """
@@ -90,13 +94,14 @@ def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[dict[str
     )
     blocks = tuple((block, len(entries)) for block, entries in traced.context.inputs.items())
     routine = Routine("effects", traced.context.tape, blocks, matrix.values)
-    met: tuple[dict[str, str], dict[str, str]] = {}, {}
+    met: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = {}, {}
     for t, x, numbers, m in _points(traced.context.system, inputs):
         numbers[:, places[START].start] = t[:, 0]
         for k in np.flatnonzero(acting(routine, 0, (t, x, numbers, m)).any(axis=-1)):
             group, name = owners[matrix.rows[k]]
-            met[group is values].setdefault(name, columns[matrix.columns[k]][0])
-    return met
+            met[group is values].setdefault(name, {})[columns[matrix.columns[k]][0]] = None
+    of_parts, of_values = ({name: tuple(causes) for name, causes in each.items()} for each in met)
+    return of_parts, of_values
 
 
 def rate_refusal(code: str, dependent: str, name: str, reason: str, about: str) -> ModelError:

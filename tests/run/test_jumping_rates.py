@@ -57,7 +57,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("rtol", [1e-9, 1e-11, 1e-13])
+@pytest.mark.parametrize("rtol", [1e-9, 1e-11, 1e-12])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_jump_costs_no_more_than_the_tolerance(name, method, rtol):
@@ -69,6 +69,22 @@ def test_a_jump_costs_no_more_than_the_tolerance(name, method, rtol):
         run = simulate(program(rates, (size, 0, 0)), start, [], [], duration, method=method, rtol=rtol)
     exact, resolved = solution(run.t), 80.0 * np.finfo(float).eps * duration**2  # by steps that time can resolve
     assert run.ok and np.abs(run.x[:, 0] - exact).max() < max(100.0 * rtol, 7.0 * resolved) * np.abs(exact).max()
+
+
+SINGULAR = {
+    "root": (lambda t, x, p, m: [-1.0 / x[0]], [1.0]),
+    "fourth root": (lambda t, x, p, m: [-1.0 / (x[0] * x[0] * x[0])], [1.0]),
+    "fall into a centre": (lambda t, x, p, m: [x[1], -1.0 / (x[0] * x[0])], [1.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", SINGULAR)
+def test_a_run_ends_at_a_singularity(name, method):
+    """The state reaches zero with infinite speed, where the solution ends; a jump of the rates is no such place."""
+    rates, start = SINGULAR[name]
+    run = simulate(program(rates, (len(start), 0, 0)), start, [], [], 2.0, method=method, rtol=1e-10)
+    assert run.failure is not None and run.t[-1] < 1.2
 
 
 @pytest.mark.parametrize("place", [0.0, 0.9])

@@ -365,9 +365,10 @@ def _acting_rates(content: Content) -> list[str]:
     """Return each parameter of a source whose time derivative acts, with at most three rates or values that depend on it."""
     system, lines = content.system, list[str]()
     sources = [name for name, where in system.parameter_places.items() if not set(where).isdisjoint(system.source_places)]
+    parts, values = dependents_of_rates(system, sources)
+    causes = {dependent: inputs for dependent, inputs in {**parts, **values}.items() if not is_internal(dependent)}
     for name in sources:
-        parts, values = dependents_of_rates(system, [name])
-        shown = [each for each in {**parts, **values} if not is_internal(each)]
+        shown = [dependent for dependent, inputs in causes.items() if name in inputs]
         lines += [f"{name} (on {', '.join(shown[:3])}{', ...' if shown[3:] else ''})"] if shown else []
     return lines
 

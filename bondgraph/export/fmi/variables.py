@@ -124,8 +124,8 @@ def without_rates(system: System, interface: Interface) -> Interface:
     Raises `ModelError` E593 if an output or the run depends on it.
     """
     parts, values = dependents_of_rates(system, sorted(interface.inputs))
-    for name, cause in {**parts, **{named: values.get(name) for name, named in interface.outputs.items()}}.items():
-        if cause is not None:
+    for name, causes in {**parts, **{named: values.get(name, ()) for name, named in interface.outputs.items()}}.items():
+        for cause in causes[:1]:
             raise rate_refusal("E593", name, cause, "which an FMU does not know", system.name)
     return replace(interface, hidden=frozenset(values))
 

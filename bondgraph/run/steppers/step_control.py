@@ -19,8 +19,6 @@ STALE = 100
 _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
 _RETRY_FACTOR = 1e3
-_RECOVERED = 1e6
-"""Size of a step, relative to the smallest, after which steps that are too small to be shortened are counted from zero."""
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -78,19 +76,15 @@ def propose_step(c: IntegratorTable) -> int:
     c.trial = h
     c.target = t + h if land else (horizon if last else t + h)
     c.is_last = last
-    c.accepts = land or c.is_forced
-    c.is_forced = False
     return Status.ATTEMPT
 
 
 def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
-    noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise. Where the
-    rates jump, a step too small to be shortened is accepted; a run that needs more of them fails."""
+    noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
-    if error <= 1.0 or (c.accepts and is_finite):
+    if error <= 1.0 or (c.is_landing and is_finite):
         c.retries = 0
-        c.forced = 0 if h > tiny * _RECOVERED else c.forced
         return Status.ACCEPT
     c.is_landing = False
     factor = larger(_SHRINK, _SAFE / method.root(error))
@@ -101,11 +95,6 @@ def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     c.retries += 1
     if not c.h > tiny + 1e-300:
         if c.cornered:
-            if is_finite and c.forced < c.most_forced:
-                c.forced += 1
-                c.is_forced = True
-                c.h = h
-                return Status.RETRY
             return Status.STEP_TOO_SMALL if is_finite else Status.NOT_FINITE
         c.cornered = True
         c.h = c.h * _RETRY_FACTOR
