@@ -4,7 +4,7 @@
 
 from bondgraph.render.diagram import SIGNS, Diagram, diagram, legend_lines
 from bondgraph.render.glyphs import flow_side
-from bondgraph.render.layout import board, layout, search
+from bondgraph.render.layout import board, drawn_lines, layout, routes, search
 from bondgraph.render.layout.board import Board
 from bondgraph.render.layout.cost import Prices, prices
 from bondgraph.render.layout.grid import Nesting, nesting

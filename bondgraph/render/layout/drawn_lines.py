@@ -23,6 +23,7 @@ class DrawnLines:
         self._sketch = sketch
         self._routes: list[Route] = []
         self._rows = np.zeros((64, 11))
+        self._chords, self._line_of, self._chord_count = np.zeros((64, 4)), np.zeros(64, dtype=int), 0
         self._counts: tuple[np.ndarray, np.ndarray] | None = None
         self._counted = 0
 
@@ -33,6 +34,12 @@ class DrawnLines:
         weight = 1.0 if edge.bond is not None else 0.4
         self._rows[count] = (*route.extent, edge.tail, edge.head, weight, *route.leaving, *route.arriving)
         self._routes.append(route)
+        chords = np.concatenate([route.chords[:-1], route.chords[1:]], axis=1)
+        first, end = self._chord_count, self._chord_count + len(chords)
+        while end > len(self._chords):
+            self._chords = np.concatenate([self._chords, np.zeros_like(self._chords)])
+            self._line_of = np.concatenate([self._line_of, np.zeros_like(self._line_of)])
+        self._chords[first:end], self._line_of[first:end], self._chord_count = chords, count, end
 
     def _numbers(self) -> np.ndarray:
         return self._rows[: len(self._routes)]
@@ -43,16 +50,23 @@ class DrawnLines:
         left, top, right, bottom = route.extent
         apart = (rows[:, _LEFT] > right) | (rows[:, _RIGHT] < left) | (rows[:, _TOP] > bottom) | (rows[:, _BOTTOM] < top)
         weights = rows[:, _WEIGHT] if edge.bond is not None else 0.4 * rows[:, _WEIGHT] + 0.1
-        crossed = np.zeros(len(rows))
-        for k in np.flatnonzero(~apart).tolist():
-            crossed[k] = _crossed(route, self._routes[k])
         costs = [
-            CROSSING_COST * weights * crossed,
+            CROSSING_COST * weights * self._crossed(route, ~apart),
             CROWDING_COST * weights * self._closeness(edge.tail, route.leaving),
             CROWDING_COST * weights * self._closeness(edge.head, -route.arriving),
         ]
         terms = np.stack(costs, axis=1)
         return float(sum(terms[terms > 0.0].tolist()))
+
+    def _crossed(self, route: Route, near: np.ndarray) -> np.ndarray:
+        """Return the number of crossings of a route with each of the lines, 0 for lines that are not near."""
+        line_of = self._line_of[: self._chord_count]
+        there = np.flatnonzero(near[line_of])
+        r, s = self._chords[there, :2].T, self._chords[there, 2:].T
+        crossed = _crossings(route.chords[:-1].T[:, :, None], route.chords[1:].T[:, :, None], r[:, None], s[:, None])
+        counts = np.zeros(len(near))
+        np.add.at(counts, line_of[there], crossed.sum(axis=0))
+        return counts
 
     def _closeness(self, node: int, direction: np.ndarray) -> np.ndarray:
         """Return how close each line's direction at a node is to a direction; 0 for lines that do not end there."""
@@ -98,8 +112,3 @@ def _crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np
     one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
     two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
     return (one < -1e-9) & (two < -1e-9)
-
-
-def _crossed(one: Route, other: Route) -> int:
-    p, q = one.chords[:-1].T[:, :, None], one.chords[1:].T[:, :, None]
-    return int(_crossings(p, q, other.chords[:-1].T[:, None], other.chords[1:].T[:, None]).sum())

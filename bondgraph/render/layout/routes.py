@@ -195,7 +195,7 @@ def _costs(
     return costs[0], costs[1]
 
 
-MAX_STEPS = 400_000
+MAX_STEPS = 250_000
 """Number of steps of the searches for detours in one picture; the lines that are left when it is used up are direct."""
 
 
@@ -278,7 +278,7 @@ def _shortest(
             if (turn := _turn_cost(x * dx + y * dy)) < np.inf:
                 reach(cost + turn, (i, j, heading), None)
     best, last = np.inf, None
-    while queue and queue[0][0] < best:
+    while queue and queue[0][0] < best and budget.steps > 0:
         _, cost, state = heapq.heappop(queue)
         budget.steps -= 1
         if cost > least[state]:
@@ -371,13 +371,15 @@ def _add_routes(
             pairs[ends] = used + 1
             best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > MAX_DIRECT_COST:
-                obstructed.append((index, used))
+                obstructed.append((index, used, best))
             else:
                 route_of[index] = best
                 lines.add(index, best)
-        for index, used in track(obstructed, "draw lines around nodes"):
-            best, cost = _direct(sketch, where, index, used, world, lines)
-            if cost > MAX_DIRECT_COST and budget.steps > 0:
+        for index, used, best in track(obstructed, "draw lines around nodes"):
+            cost = 0.0
+            if budget.steps > 0:
+                best, cost = _direct(sketch, where, index, used, world, lines)
+            if cost > MAX_DIRECT_COST:
                 grid = grid or routing_grid(world)
                 round_about = detour(sketch, where, index, grid, world, lines, budget)
                 if round_about is not None and price(round_about, index, sketch, world, lines) < cost:
