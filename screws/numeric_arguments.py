@@ -97,7 +97,7 @@ def read_only(value: Any, copied: bool = False) -> Any:
             return value
         entries = tuple(read_only(entry, copied) for entry in value)
         return entries if any(new is not old for new, old in zip(entries, value, strict=True)) else value
-    if isinstance(value, dict):
+    if isinstance(value, dict) and kind.__init__ is dict.__init__:
         if WITHOUT_ARRAYS.issuperset(map(type, value.values())):
             return value
         changed = {key: new for key, old in value.items() if (new := read_only(old, copied)) is not old}

@@ -68,8 +68,8 @@ def Block(
                 cure = f'{argument}={{"{key}": "result"}} with ("result", formula, arguments) among the equations'
                 raise refused(f'{argument}["{key}"]', value, "the name of a result of the equations", cure)
     if not is_called_by_user():  # our own blocks name letters of parts that only some of them have
-        results = [name for outs, _, _ in equations for name in ((outs,) if isinstance(outs, str) else outs)]
-        local = {*inputs, *states, *values, *ticking, *results}
+        outputs = [name for outs, _, _ in equations for name in ((outs,) if isinstance(outs, str) else outs)]
+        local = {*inputs, *states, *values, *ticking, *outputs}
         symbols, units = ({key: text for key, text in (table or {}).items() if key in local} for table in (symbols, units))
     law = SignalBlock(
         tuple(inputs),

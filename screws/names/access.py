@@ -63,7 +63,9 @@ def _protect_arrays(kind: type[Any]) -> None:
         @functools.wraps(create)
         def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
             create(owner, *arguments, **keywords)
-            if values := [(name, value) for name, value in vars(owner).items() if type(value) not in WITHOUT_ARRAYS]:
+            if values := [
+                (name, value) for name, value in getattr(owner, "__dict__", {}).items() if type(value) not in WITHOUT_ARRAYS
+            ]:
                 copied = is_called_by_user()
                 for name, value in values:
                     if (protected := read_only(value, copied)) is not value:
@@ -168,6 +170,13 @@ def _assign_entry(owner: Any, key: Any, *_: Any) -> None:
     raise BracketError(f"E684 the entry {key!r} of this {title} cannot be changed; try: {cure}")
 
 
+def _compare_or_refuse(owner: Any, ufunc: np.ufunc, *_: Any, **__: Any) -> bool:
+    """Return that an array differs from a record; E150 for other functions of NumPy."""
+    if ufunc in (np.equal, np.not_equal):
+        return bool(ufunc is np.not_equal)
+    return _calculate(owner)
+
+
 def _calculate(owner: Any, *_: Any, **__: Any) -> Any:
     """Raise E150; a class may define `_cure_of_arithmetic`, else the cure names its numbers."""
     title, fields = type(owner).__name__, getattr(owner, "__dataclass_fields__", ())
@@ -199,7 +208,7 @@ def _format(owner: Any, specification: str) -> str:
 class _Refusals:
     """Errors for what an object does not have."""
 
-    __len__, __format__, __array_ufunc__ = _length, _format, _calculate
+    __len__, __format__, __array_ufunc__ = _length, _format, _compare_or_refuse
     __getattr__, __getitem__, __setitem__, __delitem__ = missing_attribute, _read_entry, _assign_entry, _assign_entry
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _calculate
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __pow__ = __rpow__ = _calculate

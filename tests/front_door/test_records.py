@@ -218,3 +218,10 @@ def test_a_data_set_is_the_users_own() -> None:
     table = run().to_xarray(["spring.q"])
     table["spring.q"] *= 2.0
     np.testing.assert_array_equal(table["spring.q"], 2.0 * run()["spring.q"])
+
+
+def test_a_record_differs_from_an_array() -> None:
+    values, record = np.zeros(3), run()
+    assert record not in [values]
+    for one, other in ((record, values), (values, record)):
+        assert operator.ne(one, other) and operator.eq(one, other) is False

@@ -154,7 +154,7 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
     return RoutingGrid(
         xs,
         ys,
-        (nodes[0].any(axis=0), nodes[1].any(axis=0)),
+        (np.any(nodes[0], axis=0), np.any(nodes[1], axis=0)),
         (names[0].sum(axis=0), names[1].sum(axis=0)),
         sections(world.frames[:, 0], world.frames[:, 1]),
     )

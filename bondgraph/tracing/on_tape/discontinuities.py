@@ -7,6 +7,7 @@ Hence an interpolation is continuous, and a step in one entry of a table is not.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ from bondgraph.tracing.on_tape.context import TracingContext
 
 MAX_ROWS = 4096
 """Largest number of places that are located at once."""
+
+MAX_INPUTS = 16
+"""Largest number of inputs that are moved to find the place of one switch, time first."""
 
 SECANTS = 40
 FAR, NEAR = 2.0**-20, 2.0**-30
@@ -89,7 +93,7 @@ class _Places:
         self._sizes = np.max(np.abs(np.nan_to_num(self._values(self._blocks, roots))), axis=0, initial=0.0)
 
     def has_jump(self, switch: _Switch) -> bool:
-        for block, column in self._inputs(switch.operands):
+        for block, column in itertools.islice(self._inputs(switch.operands), MAX_INPUTS):
             blocks, levels = self._rows(switch)
             at, is_place = self._locate(switch, blocks, levels, block, column)
             if is_place.any():
@@ -97,10 +101,9 @@ class _Places:
         return False
 
     def _inputs(self, operands: Sequence[int]) -> Iterator[tuple[int, int]]:
-        for position in reachable(self._tape, operands):
-            node = self._tape.nodes[position]
-            if node[0] == op.INPUT and node[1] in self._moving:
-                yield node[1], node[2]
+        nodes = [self._tape.nodes[position] for position in reachable(self._tape, operands)]
+        for block in self._moving:
+            yield from ((block, node[2]) for node in nodes if node[0] == op.INPUT and node[1] == block)
 
     def _values(self, blocks: Sequence[np.ndarray], nodes: Sequence[int]) -> np.ndarray:
         values: dict[int, Any] = {}
