@@ -1,5 +1,6 @@
 """Where rates jump at a state, a run keeps its tolerance and does not mistake the jump for rounding noise."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -57,7 +58,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("rtol", [1e-9, 1e-11, 1e-12])
+@pytest.mark.parametrize("rtol", [1e-9, 1e-11, 1e-13])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_jump_costs_no_more_than_the_tolerance(name, method, rtol):
@@ -79,11 +80,13 @@ SINGULAR = {
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", SINGULAR)
-def test_a_run_ends_at_a_singularity(name, method):
+@pytest.mark.parametrize(
+    ("name", "rtol"), [*itertools.product(("root", "fourth root"), (1e-8, 1e-10, 1e-12)), ("fall into a centre", 1e-10)]
+)
+def test_a_run_ends_at_a_singularity(name, method, rtol):
     """The state reaches zero with infinite speed, where the solution ends; a jump of the rates is no such place."""
     rates, start = SINGULAR[name]
-    run = simulate(program(rates, (len(start), 0, 0)), start, [], [], 2.0, method=method, rtol=1e-10)
+    run = simulate(program(rates, (len(start), 0, 0)), start, [], [], 2.0, method=method, rtol=rtol)
     assert run.failure is not None and run.t[-1] < 1.2
 
 

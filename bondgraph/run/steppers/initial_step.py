@@ -37,6 +37,8 @@ def reset(c: IntegratorTable) -> None:
     c.is_landing = False
     c.landings = 0
     c.cornered = False
+    c.forced = 0
+    c.is_forced = False
     c.inspection = 0
     c.retries = 0
     c.t = 0.0

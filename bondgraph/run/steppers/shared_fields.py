@@ -26,6 +26,9 @@ from bondgraph.run.table import FieldTable
 # Ratio of the largest size of a state to the rounding error of a step, above which the state is more than rounding error.
 _ROUNDING_ONLY_RATIO = 1e3
 
+# Largest number of steps in succession that are accepted because they are too small to be shortened.
+_MOST_FORCED = 3
+
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
@@ -89,7 +92,9 @@ class IntegratorTable(StepTable):
     fresh: bool
     # Length of vectors; attempts in a call; True to report stiffness, and its counts; counts of the effort; number of clocks;
     # rejections since the last noise test; number of steps at which the error weights are due; 0 without noise, else 1 plus the
-    # steps with noise; state of the loop between calls; row of the breaks; True if noise was tested at the smallest step.
+    # steps with noise; state of the loop between calls; row of the breaks; True if noise was tested at the smallest step;
+    # steps accepted at the smallest size since the last longer step, and their maximum, 0 for models whose algebraic loops may
+    # lose their solution; True if the next step is to be such a step; True if the attempted step counts whatever its error.
     width: int
     budget: int
     watch: bool
@@ -107,6 +112,10 @@ class IntegratorTable(StepTable):
     tried: int
     once: int
     cornered: bool
+    forced: int
+    most_forced: int
+    is_forced: bool
+    accepts: bool
     # Number of modes; True if the state has changed since the last attempt; maximum number of steps of a run; True if the
     # attempted step ends at the horizon; number of steps at the next inspection of the pace; number of steps in which an implicit
     # method still tests for growing modes with a margin; rejections of the current step; rejections before a noise test if no
@@ -163,6 +172,7 @@ def table_of(
     )
     for name, count in counts.items():
         table[name] = count
+    table["most_forced"] = 0 if program.loops else _MOST_FORCED
     return table
 
 

@@ -19,6 +19,10 @@ STALE = 100
 _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
 _RETRY_FACTOR = 1e3
+_RECOVERED = 1e6
+"""Size of a step, relative to the smallest, after which steps that are too small to be shortened are counted from zero."""
+_FASTEST = 1e6
+"""Largest rate of a state, relative to its size and the time so far, at a jump; at a singularity rates are larger."""
 
 
 def is_tick_due(c: IntegratorTable, following: float) -> bool:
@@ -76,15 +80,20 @@ def propose_step(c: IntegratorTable) -> int:
     c.trial = h
     c.target = t + h if land else (horizon if last else t + h)
     c.is_last = last
+    c.accepts = land or c.is_forced
+    c.is_forced = False
     return Status.ATTEMPT
 
 
 def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry with a shorter step, test for
-    noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise."""
+    noise, or fail. Repeated rejections lead to a test, because shorter steps reduce truncation errors but not noise. Where the
+    rates jump, a step too small to be shortened is accepted; a run that needs too many of these, or approaches a singularity,
+    fails."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
-    if error <= 1.0 or (c.is_landing and is_finite):
+    if error <= 1.0 or (c.accepts and is_finite):
         c.retries = 0
+        c.forced = 0 if h > tiny * _RECOVERED else c.forced
         return Status.ACCEPT
     c.is_landing = False
     factor = larger(_SHRINK, _SAFE / method.root(error))
@@ -95,6 +104,11 @@ def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
     c.retries += 1
     if not c.h > tiny + 1e-300:
         if c.cornered:
+            if is_finite and c.forced < c.most_forced and has_bounded_rates(c):
+                c.forced += 1
+                c.is_forced = True
+                c.h = h
+                return Status.RETRY
             return Status.STEP_TOO_SMALL if is_finite else Status.NOT_FINITE
         c.cornered = True
         c.h = c.h * _RETRY_FACTOR
@@ -106,6 +120,14 @@ def accept_or_reject(c: IntegratorTable, error: float, method: Fixed) -> int:
         c.retry_limit = c.retry_limit * 2
         return Status.RENEW
     return Status.RETRY
+
+
+def has_bounded_rates(c: IntegratorTable) -> bool:
+    """Return True if no rate at the start of the step is so large that it announces a singularity."""
+    for i in range(c.n):
+        if abs(c.k[i]) * c.t > _FASTEST * c.size[i]:
+            return False
+    return True
 
 
 def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixed) -> int:

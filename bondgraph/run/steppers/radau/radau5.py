@@ -65,7 +65,7 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
     for i in range(n):
         y_new[i] = without_tiny(y[i] + z[n * (POINTS - 1) + i])
     norm = sqrt(total)
-    if not (norm <= 1.0 or c.is_landing):
+    if not (norm <= 1.0 or c.accepts):
         return norm
     derivative(c, t_new, y_new, k[c.width * LAST :], True)
     if c.quadratures > 0 or c.guard_count > 0:

@@ -59,7 +59,7 @@ def attempt(c: RosenbrockTable, h: float, t_new: float, method: Fixed) -> float:
         y_new[i] = end
         total = total + part * part
     norm = sqrt(total)
-    if not (norm <= 1.0 or c.is_landing):
+    if not (norm <= 1.0 or c.accepts):
         return norm
     derivative(c, t_new, y_new, k[c.width * LAST :], True)
     if c.quadratures > 0 or c.guard_count > 0:

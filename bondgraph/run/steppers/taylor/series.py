@@ -82,7 +82,7 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     if c.moved:
         expand_here(c)
     ratio = h / c.longest
-    if ratio > 1.0 and not c.is_landing:
+    if ratio > 1.0 and not c.accepts:
         return ratio
     rates, slopes = c.k[c.width :], c.y_stage
     sum_up_with_slopes(c, h, c.y_new, slopes)
