@@ -120,7 +120,7 @@ def random_table(method, random: np.random.Generator) -> FieldTable:
         elif kind == "i64":
             is_flag = types_of(method.table)[name] is bool
             table[name] = random.integers(0, 2) if is_flag else random.choice([0, 1, random.integers(0, 40)])
-    table["clock_count"] = 0  # a tick needs arrays
+    table["clock_count"] = table["n"] = 0  # ticks and rates need arrays
     return table
 
 
