@@ -36,10 +36,6 @@ class LazyTable(Mapping[str, T]):
         except KeyError:
             raise unknown_name("entry", name, self) from None
 
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return an entry, or the default without a search for similar names."""
-        return self._at_once[name] if name in self._at_once else self._table.get(name, default)
-
     def __contains__(self, name: object) -> bool:
         return name in self._table
 

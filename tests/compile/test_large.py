@@ -48,17 +48,13 @@ def test_names_are_compared_when_the_message_of_a_missing_name_is_read(monkeypat
     monkeypatch.setattr(errors, "similar_names", lambda name, names: calls.append(name) or ["speed"])
     table = LazyTable(lambda: {"speed": 1.0})
     assert table.get("sped") is None and table.get("sped", 2.0) == 2.0
+    assert LazyTable(lambda: {"a": 1.0}, {"b": 2.0}).get("c", 3.0) == 3.0
     chained = compile_model(chain(300)).program.layout
     assert chained.unit("k7.q") == "" and not calls
     with pytest.raises(KeyError) as missing:
         table["sped"]
     assert not calls and str(missing.value).endswith('"sped"; did you mean "speed"?') and calls == ["sped"]
     assert str(pickle.loads(pickle.dumps(missing.value))) == str(missing.value)  # noqa: S301 - its own
-
-
-def test_a_default_for_a_missing_entry_costs_no_search_for_similar_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bondgraph.output.lazy.unknown_name", None)
-    assert LazyTable(lambda: {"a": 1.0}, {"b": 2.0}).get("c", 3.0) == 3.0
 
 
 def test_a_result_of_a_large_model_goes_to_another_process_with_its_names() -> None:
