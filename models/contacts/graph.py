@@ -41,6 +41,7 @@ from screwbond.models.contacts.kinematics import contact_kinematics
 from screwbond.models.contacts.laws import LAWS, Compliant, ContactKinematics, ContactLaw
 from screwbond.models.contacts.laws.compliant import COMPLIANCE_UNITS, Compliance
 from screwbond.models.contacts.laws.law_interface import ContactForces
+from screwbond.models.contacts.start_checks import COORDINATES_AND_FRAMES, coordinates_check, gap_check
 from screwbond.models.contacts.switches import (
     POLE_MESSAGE,
     TWIST_2,
@@ -57,7 +58,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from screws.arrays import Vector3
-from screws.contact import ContactCoordinates, all_closest_points, closest_points, drift, is_convex
+from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.closest import MERGE_DISTANCE
 from screws.contact.overlaps import closest_points_with_overlaps
 from screws.errors import GeometryError, plural
@@ -126,47 +127,6 @@ def start_values(
         return (nearest.q1, nearest.q2, nearest.alpha, *begin(float(nearest.d)), *charts)
 
     return start
-
-
-COORDINATES_AND_FRAMES = ("alpha", "d", "H_0_C1", "H_0_C2")
-
-START_TOLERANCE = 1e-3
-"""Largest drift of the contact coordinates at the start, in rad and relative to the smaller body; a smaller drift decays."""
-
-
-def _start_check(name: str, surface1: Surface, surface2: Surface) -> Callable[..., tuple[()]]:
-    size = min(surface1.size, surface2.size)
-
-    def check(alpha: Any, d: Any, H_0_C1: Any, H_0_C2: Any) -> tuple[()]:
-        off = np.asarray(drift(H_0_C1, H_0_C2, alpha, d), dtype=float)
-        angle, distance = float(np.linalg.norm(off[:3])), float(np.linalg.norm(off[3:]))
-        if angle <= START_TOLERANCE and distance <= START_TOLERANCE * (size + abs(float(d))):
-            return ()
-        title = f'contact "{name}" starts with coordinates that are not those of the poses of its bodies'
-        why = f"they place the surfaces {distance:.3g} m and {angle:.3g} rad off"
-        cures = ("no start values of q1, q2, alpha, d and the charts, which follow from the poses", "poses that fit them")
-        raise refusal("E607", title, *cures, about=name, why=why, places=())
-
-    return check
-
-
-def _gap_check(name: str, size: float, tail: ContactForces) -> Callable[..., tuple[()]]:
-    least, spring = START_TOLERANCE * size, tail.spring
-
-    def check(d: Any, mode: Any, deformation: Any = 0.0) -> tuple[()]:
-        gap, state = float(d), tail.switch.states[int(mode)]
-        cure = "no start values of the switch and the springs, which follow from the gap"
-        if state in tail.closed and gap > least:
-            title = f'contact "{name}" starts in "{state}", but its gap is {gap:.3g} m'
-            raise refusal("E608", title, cure, "start poses in which the bodies touch", about=name, places=())
-        pressed = 0.0 if spring is None else float(np.ravel(deformation)[spring.index or 0])
-        if abs(pressed - max(-gap, 0.0)) > least and (gap > 0.0 or tail.penetration is not None):
-            depth = f"its gap is {gap:.3g} m" if gap > 0.0 else f"the bodies overlap by {-gap:.3g} m"
-            title = f'the normal spring of contact "{name}" starts with a deformation of {pressed:.3g} m, but {depth}'
-            raise refusal("E608", title, cure, "start poses with this overlap", about=name, places=())
-        return ()
-
-    return check
 
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
@@ -367,10 +327,11 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
         ["pose 1", "pose 2", *start_parameters(surface1, surface2)],
         start_results(surface1, surface2, tail.begins),
     )
-    graph.start(_start_check(parts.name, surface1, surface2), [f"kinematics.{signal}" for signal in COORDINATES_AND_FRAMES], [])
+    size = min(surface1.size, surface2.size)
+    graph.start(coordinates_check(parts.name, size), [f"kinematics.{signal}" for signal in COORDINATES_AND_FRAMES], [])
     if tail.closed:
         reads = ["kinematics.d", "switch.mode", *(() if tail.spring is None else (tail.spring.signal,))]
-        graph.start(_gap_check(parts.name, min(surface1.size, surface2.size), tail), reads, [])
+        graph.start(gap_check(parts.name, size, tail), reads, [])
     if turning == "parallel":
         second = J1(TWIST_2, domain=SCREW, frame="0", symbols={"flow": "T_{O_2}^{0,0}"})
         graph.connect(second, relative)
