@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.frequency_plots import thin_out_labels, with_resonances
 from bondgraph.analysis.margins import Margins, margins_of
 from bondgraph.analysis.transfer import (
     Matrices,
@@ -262,7 +263,7 @@ class Linear:
         are those of `bode`."""
         omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
-            omega = _resonant_frequencies(part) if omega is None else omega
+            omega = with_resonances(part.poles(), part.period) if omega is None else omega
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "real part", "imaginary part")
 
@@ -273,11 +274,11 @@ class Linear:
         (1,). Names and errors are those of `bode`."""
         omega, control, part = _positive_frequencies(self.name, omega), self._control(), self._single(input, output)
         with styled():
-            if omega is None and (resonant := _resonant_frequencies(part)) is not None:
+            if omega is None and (resonant := with_resonances(part.poles(), part.period)) is not None:
                 omega = resonant[1:]
             drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             for panel in np.ravel(drawn.axes):
-                _thin_out(panel)
+                thin_out_labels(panel)
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
@@ -390,41 +391,6 @@ def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
     for panel, words in zip(axes, upright, strict=True):
         panel.set_ylabel(words)
     return np.asarray(axes)
-
-
-PER_DECADE, PER_RESONANCE = 100, 91
-"""Numbers of frequencies."""
-
-
-def _resonant_frequencies(part: Linear) -> np.ndarray | None:
-    """Return 0 and angular frequencies, rad/s, from a decade below all poles to a decade above, and at equal angles of the circle
-    that the response near a resonance describes in the complex plane; None if all poles are 0."""
-    poles = part.poles().astype(complex)
-    poles = poles if part.period is None else np.log(poles[poles != 0.0]) / part.period
-    sizes = np.abs(poles)
-    poles, sizes = poles[sizes > 1e-9 * sizes.max(initial=0.0)], sizes[sizes > 1e-9 * sizes.max(initial=0.0)]
-    if not len(poles):
-        return None
-    low, high = 0.1 * sizes.min(), 10.0 * sizes.max() if part.period is None else np.pi / part.period
-    angles = np.linspace(-0.49 * np.pi, 0.49 * np.pi, PER_RESONANCE)
-    near = np.abs(poles.imag)[:, None] + np.abs(poles.real)[:, None] * np.tan(angles)
-    around = np.geomspace(low, high, 2 + int(PER_DECADE * max(np.log10(high / low), 0.0)))
-    omega = np.unique(np.concatenate([around, near.ravel()]))
-    return np.concatenate([[0.0], omega[(omega >= low) & (omega <= high)]])
-
-
-def _thin_out(panel: Any) -> None:
-    """Remove labels in the panel that are not inside it or lie on another label."""
-    kept: list[Any] = []
-    for text in list(panel.texts):
-        text.set_text(text.get_text().replace("-", "\N{MINUS SIGN}"))
-        box = text.get_window_extent()
-        edges = panel.get_window_extent()
-        is_inside = edges.x0 <= box.x0 and box.x1 <= edges.x1 and edges.y0 <= box.y0 and box.y1 <= edges.y1
-        if is_inside and not any(box.overlaps(other) for other in kept):
-            kept.append(box)
-        else:
-            text.remove()
 
 
 def _margins(gain: float, phase: float, phase_crossing: float, gain_crossing: float) -> str:
