@@ -63,9 +63,8 @@ def _protect_arrays(kind: type[Any]) -> None:
         @functools.wraps(create)
         def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
             create(owner, *arguments, **keywords)
-            if values := [
-                (name, value) for name, value in getattr(owner, "__dict__", {}).items() if type(value) not in WITHOUT_ARRAYS
-            ]:
+            every = getattr(owner, "__dict__", {}).items()
+            if values := [(name, value) for name, value in every if type(value) not in WITHOUT_ARRAYS]:
                 copied = is_called_by_user()
                 for name, value in values:
                     if (protected := read_only(value, copied)) is not value:

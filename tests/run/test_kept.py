@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import pickle
 import threading
 import warnings
@@ -370,12 +371,15 @@ def test_threads_share_a_prepared_run(monkeypatch):
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
+    runs = [plain]
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):
         kept = compiled.simulate(0.5, keep=names, **settings)
         assert isinstance(kept, KeptResult) and set(names) == set(kept.slots)
         for name in names:
             assert kept[name].tobytes() == plain[name].tobytes()
-        assert not any(np.shares_memory(mine, other) for mine, other in ((kept.t, plain.t), (kept.since, plain.since)))
+        runs.append(kept)
+    for one, other in itertools.combinations(runs, 2):
+        assert not np.shares_memory(one.t, other.t) and not np.shares_memory(one.since, other.since)
     for _ in range(2):
         taken, others = list[np.ndarray](), list[np.ndarray]()
         for into in (taken, others):
