@@ -1,10 +1,12 @@
 """Every method locates events of guards that jump, to rounding error, where smooth counterparts cross zero."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, Transition, by_mode, signals
-from screws.scalars import absolute, floor, maximum, minimum, sign, sqrt, where
+from bondgraph import J1, Automaton, Block, C, Graph, I, R, Se, StateSpec, Transition, by_mode, signals
+from screws.scalars import absolute, floor, less, maximum, minimum, sign, sin, sqrt, where
 
 PAIRS = (
     (lambda x, c: x > c, lambda x, c: x - c),
@@ -133,3 +135,33 @@ def test_a_later_event_is_not_mistaken_for_a_jump():
     smooth = oscillator(once("first", lambda x: x - shortly, "s.q"), once("second", lambda x: x - 1.0, "s.q"))
     times = [model.simulate(1e4).events.times for model in (graph, smooth)]
     assert times[0] == pytest.approx(times[1], rel=1e-13) and times[0][1] > times[0][0] * (1.0 + 1e-10)
+
+
+def counter(name, read):
+    """Return a block whose state counts how often a wave rises through levels 1 apart, less how often it falls; its guards are 1
+    or -1."""
+    y = f"{name}.y"
+
+    def above(u, y):
+        return where(less(10.0 * u + 0.5, y + 1.0), -1.0, 1.0)
+
+    def below(u, y):
+        return where(less(10.0 * u + 0.5, y), 1.0, -1.0)
+
+    edges = (
+        Transition("on", "on", above, (read, y), [(y, lambda y: y + 1.0, (y,))], kind="rises"),
+        Transition("on", "on", below, (read, y), [(y, lambda y: y - 1.0, (y,))], kind="falls"),
+    )
+    return replace(Block(name, [], states={"y": StateSpec(0.0)}), automaton=Automaton(name, ("on",), "on", edges))
+
+
+def test_jumps_one_rounding_error_apart_all_fire():
+    graph = Graph("pair")
+    for name, factor in (("u", 1.0), ("w", -1.0)):
+        wave = ("y", lambda t, a, factor=factor: factor * a * sin(t), ["t", "a"])
+        graph.add(Block(name, [wave], inputs={"t": "time"}, parameters={"a": 1.0}))
+        graph.add(counter(f"{name} count", f"{name}.y"))
+    compiled = graph.compile()
+    for a in 0.31 + 0.0137 * np.arange(60):
+        run = compiled.simulate(15.0, samples=1501, parameters={"u.a": a, "w.a": a}, max_step=0.05)
+        assert np.abs(run["u count.y"] + run["w count.y"]).max() == 0.0, a

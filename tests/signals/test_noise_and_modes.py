@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from bondgraph import J1, Block, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
-from screws.scalars import maximum, minimum
+from bondgraph import J1, Block, C, Graph, I, ModelError, Parameter, R, Se, compile_model, signals
+from screws.scalars import cos, maximum, minimum, sin
 
 TURN = 2.0 * np.pi
 
@@ -261,3 +261,39 @@ def test_a_quantiser_stays_within_half_a_step_of_any_wave(step):
     for factor in (0.97, 0.98, 0.99, 1.0, -1.01, -1.02):
         run = compiled.simulate(2.0, samples=501, parameters={"u.amplitude": factor * 33.0 * step}, max_step=0.01)
         assert np.abs(run["q.y"] - run["u.y"]).max() < 0.501 * step, factor
+
+
+@pytest.mark.parametrize("excess", [1e-4, 1e-6, 1e-8])
+def test_a_relay_sees_a_crest_much_shorter_than_a_step(excess):
+    graph, speed = Graph("swing"), J1("speed")
+    graph.connect(speed, C("spring", stiffness=1.0, initial=1.0)).connect(speed, I("mass", 1.0))
+    graph.add(signals.hysteresis("h", "spring.q", excess - 1.0, 1.0 - excess))
+    run = graph.simulate(40.0)
+    times = [event.time for event in run.events]
+    turns = np.arange(len(times)) * np.pi
+    assert len(times) == 13
+    np.testing.assert_allclose(times[1:], turns[1:] - np.arccos(1.0 - excess), atol=1e-5)
+
+
+MIRRORED = {
+    "a sine": (lambda t, a: a * sin(t), lambda t, a: -a * sin(t)),
+    "a chirp": (lambda t, a: a * sin(t + 0.3 * t * t), lambda t, a: -a * sin(0.3 * t * t + t)),
+    "a sum": (lambda t, a: a * sin(t) + 0.3 * a * cos(2.3 * t), lambda t, a: -0.3 * a * cos(2.3 * t) - a * sin(t)),
+}
+
+
+@pytest.mark.parametrize("wave", MIRRORED)
+def test_quantisers_of_a_signal_and_its_negative_change_together(wave):
+    """The signals differ in rounding, so that one guard may jump just before the other."""
+    signal, mirrored = MIRRORED[wave]
+    graph = Graph("pair")
+    for name, formula in (("u", signal), ("w", mirrored)):
+        graph.add(Block(name, [("y", formula, ["t", "a"])], inputs={"t": "time"}, parameters={"a": 1.0}))
+        graph.add(signals.quantiser(f"{name} levels", f"{name}.y", 0.1))
+    compiled = graph.compile()
+    for a in 0.31 + 0.0137 * np.arange(60):
+        run = compiled.simulate(15.0, samples=1501, parameters={"u.a": a, "w.a": a})
+        for name in ("u", "w"):
+            u = run[f"{name}.y"] / 0.1
+            clear = np.abs(u % 1.0 - 0.5) > 1e-6
+            np.testing.assert_allclose(run[f"{name} levels.y"][clear], 0.1 * np.round(u[clear]), atol=1e-12)

@@ -413,7 +413,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     The positive guard of a bounce fires only if it also grows before it falls below zero: a body that leaves is not thrown back.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
-    firm, undecided, bounce, rising, shifted = s.firm, s.undecided, s.bounce, s.rising, s.x_shifted
+    firm, undecided, bounce, rising, unclear, shifted = s.firm, s.undecided, s.bounce, s.rising, s.unclear, s.x_shifted
     shift = shortest_interval(s, t)
     start = t + shift  # later than any jump at this time
     guards_at(s, t, x, s.p, was)
@@ -423,17 +423,19 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     guards_at(s, start, shifted, s.p, now)
     zero_of(s, start, shifted, now, s.zero_seen)
     record_evaluation(s, t, x)
-    unclear = False
+    any_unclear = False
     for i in range(count):
         zero[i] = s.zero_seen[i]
         change[i] = now[i] - was[i]
-        if is_active(s, i) and abs(now[i]) > zero[i] and abs(was[i]) <= abs(change[i]):
-            unclear = True
-    if unclear:  # a guard is nonzero only because of the shift
+        # A guard is unclear if it is nonzero only because of the shift.
+        unclear[i] = int(is_active(s, i) and abs(now[i]) > zero[i] and abs(was[i]) <= abs(change[i]))
+        any_unclear = any_unclear or unclear[i] == 1
+    if any_unclear:
         starts_near(s, t, x)
         noise_ahead(s, t, x, shift, change, s.least)
         for i in range(count):
-            zero[i] = zero[i] + s.least[i]
+            if unclear[i] == 1:
+                zero[i] = zero[i] + s.least[i]
     near, firms, endings = 0, 0, 0
     for i in range(count):
         in_mode = is_active(s, i)

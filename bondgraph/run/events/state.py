@@ -172,6 +172,7 @@ class EventTable(LoopTable):
     near_now: GuardsNear
     firm: Flags
     undecided: Flags
+    unclear: Flags
     bounce: Flags
     open: Flags
     rising: Flags
