@@ -392,6 +392,7 @@ class Graph(Draft):
         legend: bool = True,
         values: bool = False,
         labels: BondLabels = False,
+        names: Mapping[str, str] | None = None,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
         """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file;
@@ -407,6 +408,7 @@ class Graph(Draft):
             legend=legend,
             values=values,
             labels=labels,
+            names=names,
             colours=colours,
         )
 

@@ -163,6 +163,7 @@ def diagram(
     legend: bool = True,
     values: bool = False,
     labels: BondLabels = False,
+    names: Mapping[str, str] | None = None,
     colours: str | Mapping[str, str] = "colour",
 ) -> Diagram:
     """Draw a model with half arrows, causal strokes, vector bonds as double lines, switches and signals.
@@ -180,6 +181,7 @@ def diagram(
     | `legend` | explain the symbols below the drawing |
     | `values` | show parameters of elements, with units |
     | `labels` | labels on bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own labels |
+    | `names` | text at an element or nested graph instead of its name, by path |
     | `colours` | "colour", "black" (for printing in black), or colours by field of `Palette`: {"stroke": "#c8374b"} |
 
     Bonds are numbered from 1. Your own labels are a mapping from a bond's name to its labels of effort and flow;
@@ -199,7 +201,7 @@ def diagram(
     """
     model, causality = _with_causality(model)
     palette = palette_of(colours, model.name)
-    drawn = canonical(sketch(model, folded, unfolded, values))
+    drawn = canonical(sketch(model, folded, unfolded, values, names))
     texts = _texts(model, drawn, labels)
     drawn = with_label_widths(drawn, texts)
     where = centres_from_positions(drawn, positions) if positions else automatic_centres(drawn)
@@ -207,14 +209,14 @@ def diagram(
     lines = routes(drawn, where)
     titles = [title_rectangle(box.title, edges, lines) for box, edges in zip(drawn.boxes, frames, strict=True)]
     letters = bond_labels(drawn, where, lines, texts, titles)
-    names = captions(drawn, where, lines, frames, titles, [label.rectangle for each in letters.values() for label in each])
+    below = captions(drawn, where, lines, frames, titles, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
-    shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
+    shift, width, height, foot = _extent(drawn, where, frames, lines, below, head)
     body = [
         f'<g transform="translate({shift[0]:.1f} {shift[1]:.1f})">',
         *_boxes(drawn, frames, lines, palette),
         *_edges(drawn, lines, letters, causality, palette),
-        *_nodes(drawn, where, names, causality, palette),
+        *_nodes(drawn, where, below, causality, palette),
         "</g>",
     ]
     note, rows = legend_lines(

@@ -194,15 +194,27 @@ def _advance(letter: str) -> float:
     return 0.70 if letter.isupper() else 0.60
 
 
-def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collection[str] = (), values: bool = False) -> Sketch:
+def sketch(
+    model: Model,
+    folded: Collection[str] | None = (),
+    unfolded: Collection[str] = (),
+    values: bool = False,
+    names: Mapping[str, str] | None = None,
+) -> Sketch:
     """Return the nodes and edges of a model; signals between the same two nodes become one arrow.
 
-    Every nested graph from `folded_graphs` is a single node. With `values`, elements show their parameters.
+    Every nested graph from `folded_graphs` is a single node. With `values`, elements show their parameters. `names` are shown
+    instead of the last parts of these paths.
+
+    Raises `ModelError`: E131 for a name of something else, and the errors of `folded_graphs`.
     """
+    names = _checked_names(model, names or {})
     around = _around(model, folded_graphs(model, folded, unfolded))
     heat = {heat_path(path): path for path, element in model.elements.items() if element.heat}
     elements = {path: element for path, element in model.elements.items() if path not in heat}
-    nodes = [_node(path, element, values_of(model, path) if values else ()) for path, element in elements.items()]
+    nodes = [
+        _node(path, element, _label(path, names), values_of(model, path) if values else ()) for path, element in elements.items()
+    ]
     switches: dict[str, int] = {}
     for index, (path, element) in enumerate(elements.items()):
         if isinstance(element.law, Junction) and element.law.automaton:
@@ -213,9 +225,9 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
     for path in model.automata:
         if path not in switches:
             switches[path] = len(nodes)
-            group, _, label = path.rpartition(".")
+            label = _label(path, names)
             half = text_width(label, LABEL_SIZE) / 2 + 8
-            nodes.append(SketchNode(path, "automaton", "", label, group, half, 12.0))
+            nodes.append(SketchNode(path, "automaton", "", label, path.rpartition(".")[0], half, 12.0))
     index_of = {node.name: index for index, node in reversed(list(enumerate(nodes)))}
     index_of |= {port: index_of[path] for port, path in heat.items()}
     within = {node.name: group for node in nodes for group in (around.get(node.group),) if group is not None}
@@ -225,14 +237,30 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
     edges += [Edge(tail, head, None) for tail, head in dict.fromkeys(_signals(model, index_of, switches, frozenset(within)))]
     count = Counter(within[path] for path in model.elements if path in within)
     edges = [edge if edge.bond is None else replace(edge, ports=_port_names(model, edge.bond, within)) for edge in edges]
-    drawn, edges = _fold(nodes, edges, within, count, {path: face.icon for path, face in model.faces.items()})
+    folded_nodes = {
+        path: _folded(path, _label(path, names), count[path], model.faces.get(path, Face()).icon) for path in set(within.values())
+    }
+    drawn, edges = _fold(nodes, edges, within, folded_nodes)
     boxes = []
     for path in model.groups:
         members = tuple(i for i, node in enumerate(drawn) if f"{node.group}.".startswith(f"{path}."))
         if members:
-            parent, _, title = path.rpartition(".")
-            boxes.append(Box(path, title, parent, members))
+            boxes.append(Box(path, _label(path, names), path.rpartition(".")[0], members))
     return Sketch(model.name, tuple(drawn), tuple(edges), tuple(boxes), within)
+
+
+def _checked_names(model: Model, names: Mapping[str, str]) -> Mapping[str, str]:
+    drawn = {*model.elements, *model.automata, *model.groups}
+    cures = (f"names by the paths of elements: {', '.join(list(model.elements)[:8])}",)
+    title = 'a name is given for "{}", which is not in "{}"'
+    raise_if_any(
+        model.name, [Problem("E131", title.format(path, model.name), cures=cures) for path in names if path not in drawn]
+    )
+    return names
+
+
+def _label(path: str, names: Mapping[str, str]) -> str:
+    return names.get(path, path.rpartition(".")[2])
 
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
@@ -251,7 +279,7 @@ def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[st
 
 
 def _fold(
-    nodes: list[SketchNode], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
+    nodes: list[SketchNode], edges: list[Edge], within: Mapping[str, str], folded: Mapping[str, SketchNode]
 ) -> tuple[list[SketchNode], list[Edge]]:
     drawn: list[SketchNode] = []
     new: dict[str, int] = {}
@@ -259,15 +287,15 @@ def _fold(
         name = within.get(node.name, node.name)
         if name not in new or name == node.name:
             new[name] = len(drawn)
-            drawn.append(node if name == node.name else _folded(name, count[name], icons.get(name, "")))
+            drawn.append(node if name == node.name else folded[name])
     new_index = [new[within.get(node.name, node.name)] for node in nodes]
     moved = [edge.renumbered(new_index) for edge in edges]
     kept = [edge for edge, old in zip(moved, edges, strict=True) if edge.tail != edge.head or old.tail == old.head]
     return drawn, list(dict.fromkeys(kept))
 
 
-def _folded(path: str, count: int, icon: str) -> SketchNode:
-    group, _, label = path.rpartition(".")
+def _folded(path: str, label: str, count: int, icon: str) -> SketchNode:
+    group = path.rpartition(".")[0]
     if icon:
         half = max(text_width(label, NAME_SIZE) * 1.06, ICON_SIZE) / 2 + 10
         return SketchNode(path, "folded", "", label, group, half, ICON_SIZE / 2 + 14.0, icon=icon)
@@ -297,9 +325,8 @@ def _signals(
             yield source, reader
 
 
-def _node(path: str, element: Element, values: tuple[str, ...]) -> SketchNode:
-    group, _, label = path.rpartition(".")
-    law = element.law
+def _node(path: str, element: Element, label: str, values: tuple[str, ...]) -> SketchNode:
+    group, law = path.rpartition(".")[0], element.law
     if isinstance(law, Junction):
         below = text_width(label, LABEL_SIZE)
         if law.automaton:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J1, Compiled, Graph, I, ModelError, R, compile_model
+from bondgraph import J0, J1, C, Compiled, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.export import document
 from tests.acceptance.suite import SUITE
 from tests.export.documented import MODELS, compiled, page, paper
@@ -272,3 +272,19 @@ def test_long_formulas_become_definitions(latex: str, all_said: bool) -> None:
 def test_symbols_in_pieces(symbol: str, core: str, below: str, above: str) -> None:
     found = split(symbol)
     assert (found.core, found.below, found.above) == (core, below, above)
+
+
+@pytest.mark.parametrize(("sections", "smallest"), [(1, 6.9), (5, 6.9), (14, 4.6)])
+def test_letters_of_the_graph_can_be_read(sections: int, smallest: float) -> None:
+    graph, last = Graph("ladder"), J1("input", domain="electrical")
+    graph.connect(Se("source", 1.0), last)
+    for k in range(sections):
+        node, branch = J0(f"node {k}", domain="electrical"), J1(f"branch {k}", domain="electrical")
+        graph.connect(last, node).connect(node, C(f"capacitor {k}", capacitance=1e-6))
+        graph.connect(node, branch).connect(branch, I(f"coil {k}", inductance=1e-3))
+        last = branch
+    text = document(graph.connect(last, R("load", resistance=50.0)))
+    sizes = [float(size) for size in re.findall(r"\\fontsize{([\d.]+)}", text)]
+    assert min(sizes) >= smallest
+    names = re.findall(r"\\smash{(\d+ [^}]*)}", text)
+    assert {"1 source", "2 input", f"{4 * sections + 3} load"} <= set(names)

@@ -140,4 +140,4 @@ def test_documents_have_them(name: str) -> None:
     if shown:
         assert page(name).count("data:image/svg+xml") == 1 + len(shown)
         assert as_latex(paper(name)).count(r"\begin{picture}") == 1 + len(shown)
-        assert as_typst(paper(name)).count("#image(") == 1 + len(shown)
+        assert as_typst(paper(name)).count("image(bytes(") == 1 + len(shown)

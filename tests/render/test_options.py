@@ -282,3 +282,15 @@ def test_pdflatex_takes_the_tikz(given, tmp_path):
     assert box is not None, "one page of the size of the picture"
     assert float(box[1]) == pytest.approx(0.75 * drawing.width, abs=1.0)
     assert float(box[2]) == pytest.approx(0.75 * drawing.height, abs=1.0)
+
+
+def test_names_are_drawn_instead_of_the_names_of_elements_and_groups():
+    model = machine(2, 1, 2)
+    names = {"rail": "supply rail", "arm 0": "left arm", "arm 0.finger 0.spring 1": "a spring with a long name"}
+    drawn = diagram(model, folded=(), names=names)
+    shown = set(texts(drawn))
+    assert {*names.values()} <= shown
+    assert not {"rail", "arm 0"} & shown
+    assert set(drawn.positions) == set(diagram(model, folded=()).positions)
+    with pytest.raises(ModelError, match='E131 a name is given for "arm 9", which is not in'):
+        diagram(model, names={"arm 9": "missing"})

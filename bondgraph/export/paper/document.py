@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
-from xml.etree import ElementTree
 
 from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
@@ -43,13 +42,11 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import sources_of
 from bondgraph.output.tex import EXACT
 from bondgraph.render.diagram import diagram
-from bondgraph.render.sketch import text_width
 from screws.errors import plural
 
 FOLD_ABOVE = 16
 """Number of elements above which the figure folds nested graphs."""
 MAX_BOXES = 80
-_SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
@@ -62,27 +59,11 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
             " draws it.",
         )
         return [Paragraph(words)]
-    drawing = diagram(compiled, folded="all" if folded else (), title="")
-    ElementTree.register_namespace("", _SVG)
-    root = ElementTree.fromstring(drawing.svg)
-    for group in root.iter(f"{{{_SVG}}}g"):
-        part = parts.by_path.get(group.get("data-name", ""))
-        drawn = [text for text in group.iter(f"{{{_SVG}}}text") if text.text]
-        if part is not None and drawn:
-            name = part.path.rpartition(".")[2]
-            caption_text = next((text for text in drawn if text.text == name), drawn[-1])
-            label = f"{part.number} {caption_text.text}"
-            narrower = max(len(caption_text.text or ""), 4) / max(len(label), 4)
-            size = float(caption_text.get("font-size", "13"))
-            if caption_text.get("text-anchor") == "start":  # a label "kind: name" remains centred
-                more = text_width(label, size * max(narrower, 0.7)) - text_width(caption_text.text or "", size)
-                for text in drawn:
-                    text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
-            caption_text.set("font-size", f"{size * max(narrower, 0.7):.1f}")
-            caption_text.text = label
+    names = {part.path: f"{part.number} {part.path.rpartition('.')[2]}" for part in parts.by_path.values()}
+    drawing = diagram(compiled, folded="all" if folded else (), title="", names=names)
     folding = ", nested graphs folded" if folded else ""
     caption = (f"The bond graph{folding}; elements have the numbers of their sections.",)
-    return [Figure(ElementTree.tostring(root, encoding="unicode"), caption, drawing.width, drawing.height)]
+    return [Figure(drawing.svg, caption, drawing.width, drawing.height)]
 
 
 MAX_EQUATIONS = 1500

@@ -13,20 +13,16 @@ from bondgraph.export.paper.markup.content import Block, Equations, Figure, Pape
 from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
-TEXT_WIDTH = 490.0
-"""Width of the text on a page, points (bp)."""
-MAX_SCALE = 0.66
-"""Maximum scale of a figure, points per px."""
-
 
 def drawing(figure: Figure) -> str:
-    root = ElementTree.fromstring(figure.svg)
-    scale = min(MAX_SCALE, TEXT_WIDTH / figure.width)
+    root, scale = ElementTree.fromstring(figure.svg), figure.scale
     pen = _Pen(figure.height, scale)
     seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background
     lines = [pen.outline(each) if isinstance(each, Outline) else pen.text(each) for each in seen]
     size = f"({figure.width * scale:.1f},{figure.height * scale:.1f})"
-    return "\n".join([r"{\setlength{\unitlength}{1bp}\noindent\begin{picture}" + size, *lines, r"\end{picture}}"])
+    begin, end = (r"\rotatebox{90}{", "}") if figure.is_turned else (r"\noindent", "")
+    picture = r"{\setlength{\unitlength}{1bp}" + begin + r"\begin{picture}"
+    return "\n".join([picture + size, *lines, r"\end{picture}" + end + "}"])
 
 
 _STEPS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
@@ -108,8 +104,11 @@ def _block(block: Block) -> str:
         case TableBlock():
             return _table(block)
         case Figure(_, caption):
+            begin, end = (
+                (r"\begin{figure}[p]\centering", "figure") if block.is_turned else (r"\needspace\begin{center}", "center")
+            )
             below = rf"{{\small {_words(caption)}}}"
-            return "\n".join([r"\needspace\begin{center}", drawing(block), r"\par\nopagebreak", below, r"\end{center}"])
+            return "\n".join([begin, drawing(block), r"\par\nopagebreak", below, rf"\end{{{end}}}"])
 
 
 def _table(table: TableBlock) -> str:

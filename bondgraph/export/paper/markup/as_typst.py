@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 
 from bondgraph.errors import ModelError, refusal
-from bondgraph.export.paper.markup.as_latex import MAX_SCALE, TEXT_WIDTH
 from bondgraph.export.paper.markup.content import Block, Equations, Figure, Paper, Paragraph, Section, TableBlock, Words, markup
 
 _WORDS = re.findall(
@@ -335,10 +334,11 @@ def _block(block: Block) -> str:
             headings = " ".join(f"[{_plain(head)}]," for head in heads)
             return "\n".join([f"#rows([{_words(caption)}], ({columns}), ({headings}),", *cells, ")"])
         case Figure(svg, caption, width, height):
-            scale = min(MAX_SCALE, TEXT_WIDTH / width)
-            size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
-            image = f'#image(bytes({quoted(svg)}), format: "svg", {size})'
-            return f"#align(center, block(breakable: false)[\n{image}\n{_words(caption)}\n])"
+            size = f"width: {width * block.scale:.1f}pt, height: {height * block.scale:.1f}pt"
+            image = f'image(bytes({quoted(svg)}), format: "svg", {size})'
+            if block.is_turned:
+                return f"#place(auto, float: true)[\n#rotate(-90deg, reflow: true, {image})\n{_words(caption)}\n]"
+            return f"#align(center, block(breakable: false)[\n#{image}\n{_words(caption)}\n])"
 
 
 def _formula(latex: str) -> str:

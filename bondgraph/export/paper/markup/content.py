@@ -69,6 +69,14 @@ class TableBlock:
     caption: Words
 
 
+TEXT_WIDTH, TEXT_HEIGHT = 490.0, 680.0
+"""Width and height that a figure may take on a page, points (bp)."""
+MAX_SCALE = 0.7
+"""Maximum scale of a figure, points per px."""
+MIN_GAIN = 1.1
+"""Ratio of scales above which a figure is turned."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """Drawing in SVG, its caption, and width and height in px."""
@@ -77,6 +85,24 @@ class Figure:
     caption: Words
     width: float
     height: float
+
+    @property
+    def _upright_scale(self) -> float:
+        return min(MAX_SCALE, TEXT_WIDTH / self.width, TEXT_HEIGHT / self.height)
+
+    @property
+    def _turned_scale(self) -> float:
+        return min(MAX_SCALE, TEXT_HEIGHT / self.width, TEXT_WIDTH / self.height)
+
+    @property
+    def is_turned(self) -> bool:
+        """Return True if the figure is turned by 90 degrees on a page of its own, because its letters are larger then."""
+        return self._turned_scale > MIN_GAIN * self._upright_scale
+
+    @property
+    def scale(self) -> float:
+        """Return the scale of the figure on a page, points per px."""
+        return self._turned_scale if self.is_turned else self._upright_scale
 
 
 @dataclass(frozen=True)
