@@ -340,6 +340,9 @@ def _number(cell: str, comma: bool) -> float | None:
 
 
 def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str, cure: str) -> Any:
+    if unit == "g" and not expected:
+        title = f'the unit "g" of "{header}" may be the gram or the standard gravity'
+        raise _refused("E445", name, title, "", 'unit="kg" for a mass', 'a header in "gn" for an acceleration')
     convert = conversion(unit, expected)
     if isinstance(convert, Unreadable):
         title = f'the unit "{unit}" of "{header}" cannot be read'

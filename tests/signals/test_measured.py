@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import ModelError, compile_model, signals
+from bondgraph import Graph, ModelError, compile_model, signals
 from tests.signals.chains import chain
 
 T, H = np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 0.01, -0.02, 0.03])
@@ -132,6 +132,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),
     "dimension": ("t,a (mm)\n0,0\n1,1\n", {"unit": "N"}, r'E445 .*the unit "mm" of "a \(mm\)" has the wrong dimension'),
     "time in mm": ("t (mm),a\n0,0\n1,1\n", {}, r'E445 .*the unit "mm" of "t \(mm\)" has the wrong dimension'),
+    "grams or gravity": ("t,a (g)\n0,0\n1,1\n", {}, r'E445 .*"a \(g\)" may be the gram or the standard gravity(.*\n)*.*"gn"'),
     "decimal comma": ("t,h\n0,1,5\n1,2,5\n", {}, r"E444 .*line 2 has more cells than headers(.*\n)*.*semicolons"),
     "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
     "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
@@ -167,3 +168,12 @@ def test_sources_that_are_refused(source: Any, message: str) -> None:
 def test_clean_keeps_the_order_of_midnight(tmp_path: Path) -> None:
     (tmp_path / "night.csv").write_text(FILES["over midnight"], encoding="utf-8")
     np.testing.assert_allclose(seen(tmp_path / "night.csv", clean=True), EXPECTED, atol=1e-15)
+
+
+def test_both_readings_of_a_column_in_g(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("t,a (g),b (gn)\n0,0,0\n1,1,1\n")
+    graph = Graph("log").add(signals.measured("m", tmp_path / "log.csv", "a", unit="kg"))
+    graph.add(signals.measured("a", tmp_path / "log.csv", "b"))
+    run = graph.simulate(1.0)
+    assert run["m.y"][-1] == pytest.approx(1e-3)
+    assert run["a.y"][-1] == pytest.approx(9.80665)
