@@ -325,7 +325,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
         title = f"{count} modes have no valid causality"
         details = [f"in each, {says}:", *(f"{mode}: {names}" for mode, names in shown)]
         details += [f"and {count - MAX_LISTED_MODES} more"] if count > MAX_LISTED_MODES else []
-    cures = _in_mode_cures(model, elements)
+    cures = _in_mode_cures(model, elements, [automaton.name for automaton in automata])
     if commands := _prescribed_flows(model, elements):
         details, cures = [*details, commands[0]], (commands[1],)
     return Problem("E212", title, tuple(details), _places([*elements, *automata]), cures)
@@ -345,8 +345,8 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
         f"{part('R')} in series with some of them, at a 0-junction with a friction element, so that each part has fewer modes",
         "one automaton for switches that never switch independently",
     )
-    if switching := [e for e in elements if _is_of_contact(e)]:
-        cures = (_compliance(switching),)
+    if touching := _contacts(model, elements, names):
+        cures = (_compliance(touching),)
     return Problem("E212", title, details, _places([*elements, *automata]), cures)
 
 
@@ -366,10 +366,10 @@ def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, s
     return says, cure, sources
 
 
-def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]:
+def _in_mode_cures(model: Model, elements: Sequence[Element], automata: Sequence[str] = ()) -> tuple[str, ...]:
     part = domain_of(model, elements).part
-    if switching := [e for e in elements if _is_of_contact(e)]:
-        return (_compliance(switching),)
+    if touching := _contacts(model, elements, automata):
+        return (_compliance(touching),)
     if elements and not any(isinstance(e.law, IdealSwitch) for e in elements) and any(_is_of_position(e) for e in elements):
         return (
             "joints with more degrees of freedom in this loop, whose constraints are redundant: spherical or universal",
@@ -382,9 +382,16 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
     )
 
 
-def _is_of_contact(element: Element) -> bool:
+def _contacts(model: Model, elements: Sequence[Element], automata: Sequence[str]) -> list[Element]:
+    """Return the constraints of contacts among the elements, else those of the automata, as for friction in these contacts."""
+    automaton_of = {id(e): _contact_automaton(e) for e in model.elements.values()}
+    among = [e for e in elements if automaton_of.get(id(e))]
+    return among or [e for e in model.elements.values() if automaton_of[id(e)] in automata]
+
+
+def _contact_automaton(element: Element) -> str | None:
     law = element.law
-    return isinstance(law, IdealConstraint) and law.automaton is not None and law.released is None
+    return law.automaton if isinstance(law, IdealConstraint) and law.released is None else None
 
 
 def _is_of_position(element: Element) -> bool:

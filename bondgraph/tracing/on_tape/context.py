@@ -33,6 +33,9 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
     x = flat(state.initial for state in system.states)
     p = flat(system.parameters.values())
     spread = flat(state.typical for state in system.states)
+    computed = [k for start in system.starts for name in start.results for k in system.places.get(name, ())]
+    # Their start values are not known yet, and equal ones would make equations dependent.
+    x[computed] += spread[computed] * np.random.default_rng(1).normal(size=len(computed))
     out: list[tuple[np.ndarray, ...]] = []
     for combination in _mode_combinations(system):
         m = np.array(combination, dtype=float)
