@@ -72,40 +72,6 @@ def fixed_floats(values: Any) -> np.ndarray:
     return out
 
 
-WITHOUT_ARRAYS: set[type] = set()
-"""Types seen so far whose values `read_only` returns as they are."""
-
-
-def read_only(value: Any, copied: bool = False) -> Any:
-    """Return an array as a read-only view, or copied, a SymPy matrix as an immutable one, and a tuple or a dictionary with such
-    entries; anything else as it is.
-
-    >>> read_only((np.zeros(2), "name"))[0].flags.writeable
-    False
-    """
-    kind = type(value)
-    if kind is np.ndarray:
-        if not value.flags.writeable:
-            return value
-        view = value.copy() if copied else value.view()
-        view.setflags(write=False)
-        return view
-    if hasattr(kind, "as_immutable"):
-        return value.as_immutable()
-    if kind is tuple:
-        if WITHOUT_ARRAYS.issuperset(map(type, value)):
-            return value
-        entries = tuple(read_only(entry, copied) for entry in value)
-        return entries if any(new is not old for new, old in zip(entries, value, strict=True)) else value
-    if isinstance(value, dict) and kind.__init__ is dict.__init__:
-        if WITHOUT_ARRAYS.issuperset(map(type, value.values())):
-            return value
-        changed = {key: new for key, old in value.items() if (new := read_only(old, copied)) is not old}
-        return kind({**value, **changed}) if changed else value
-    WITHOUT_ARRAYS.add(kind)
-    return value
-
-
 def shown(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return f"{value:g}"

@@ -18,7 +18,7 @@ from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
 from screws.names import answer_old_names, explain_access
-from screws.numeric_arguments import read_only
+from screws.names.protection import read_only
 
 
 @answer_old_names

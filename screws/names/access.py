@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 
-from screws.errors import CallError, ScrewbondError, is_called_by_user, is_own
+from screws.errors import CallError, ScrewbondError, is_own
 from screws.names.missing import MissingAttribute, cure_for_missing, part_of
-from screws.numeric_arguments import WITHOUT_ARRAYS, read_only
+from screws.names.protection import protect_arrays
 
 T = TypeVar("T")
 
@@ -51,45 +50,8 @@ def explain_access(kind: type[T]) -> type[T]:
         kind.__setitem__ = _assign  # type: ignore[index]
     if "__setattr__" in vars(kind) and getattr(kind, "__dataclass_params__", None) is not None:
         kind.__setattr__ = kind.__delattr__ = _assign  # type: ignore[method-assign, assignment]
-        _protect_arrays(kind)
+        protect_arrays(kind)
     return kind
-
-
-def _protect_arrays(kind: type[Any]) -> None:
-    """Make the arrays that a record keeps read-only: its fields, also after pickling, and its cached properties; arrays of the
-    user are copied."""
-
-    def protecting(create: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(create)
-        def initialise(owner: Any, *arguments: Any, **keywords: Any) -> None:
-            create(owner, *arguments, **keywords)
-            every = getattr(owner, "__dict__", {}).items()
-            if values := [(name, value) for name, value in every if type(value) not in WITHOUT_ARRAYS]:
-                copied = is_called_by_user()
-                for name, value in values:
-                    if (protected := read_only(value, copied)) is not value:
-                        object.__setattr__(owner, name, protected)
-
-        initialise.protects_arrays = True  # type: ignore[attr-defined]
-        return initialise
-
-    if "__init__" in vars(kind) and not hasattr(kind.__init__, "protects_arrays"):
-        kind.__init__ = protecting(kind.__init__)
-    if not hasattr(kind, "__setstate__"):
-        kind.__setstate__ = _restore
-    for base in kind.__mro__:
-        for each in vars(base).values():
-            if isinstance(each, functools.cached_property) and is_own(base.__module__) and not hasattr(each, "protects_arrays"):
-                each.func = _returning_read_only(each.func)
-                each.protects_arrays = True  # type: ignore[attr-defined]
-
-
-def _returning_read_only(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return functools.wraps(function)(lambda owner: read_only(function(owner)))
-
-
-def _restore(owner: Any, state: Mapping[str, Any]) -> None:
-    owner.__dict__.update({name: read_only(value) for name, value in state.items()})
 
 
 def _equality(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bondgraph.run.program import Program, Slot
-from screws.numeric_arguments import read_only
+from screws.names.protection import read_only
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
