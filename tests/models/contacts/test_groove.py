@@ -30,7 +30,7 @@ def groove(law: ContactLaw, left: float, right: float, y: float = 0.0) -> Graph:
 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(20.0, 100.0)], ids=str)
-@pytest.mark.parametrize(("left", "right", "y"), [(0.25, 0.25, 0.0), (0.25, 0.25, 0.01), (1 / 3, 1 / 6, 0.0)])
+@pytest.mark.parametrize(("left", "right", "y"), [(0.25, 0.25, 0.0), (0.25, 0.25, 0.01), (1 / 3, 1 / 6, 0.0), (0.1, 0.3, 0.003)])
 def test_a_ball_comes_to_rest_in_a_groove(law: ContactLaw, left: float, right: float, y: float) -> None:
     """Both gaps vanish at rest, and the normal forces balance the weight."""
     run = groove(law, left * np.pi, right * np.pi, y).simulate(3.0)
@@ -47,3 +47,13 @@ def test_a_ball_bounces_off_both_walls_of_a_groove_at_once() -> None:
     drop = np.sqrt(2.0 * (0.05 - 0.02 * np.sqrt(2.0)) / 9.81)
     np.testing.assert_allclose([e.time for e in run.events[:4]], drop * (1.0 + np.array([0.0, 1.0, 1.5, 1.75])), rtol=1e-9)
     assert run.ledger.lost[-1] == pytest.approx(0.981 * (0.05 - 0.02 * np.sqrt(2.0)), rel=1e-9)
+
+
+@pytest.mark.parametrize("length", [0.1, 0.3, 3.0])
+@pytest.mark.parametrize("rtol", [1e-6, 1e-8, 1e-10])
+def test_an_impact_along_a_wall_does_not_release_it(length: float, rtol: float) -> None:
+    """The ball slides down the left wall, which an impact on the right wall, at a right angle, neither pushes nor pulls."""
+    run = groove(Impact(0.0), np.pi / 4, np.pi / 4, 0.01).simulate(length, rtol=rtol)
+    sides = [event.name.split()[0] for event in run.events]
+    assert run.ok and sides == ["left", "left", "right", "right"]
+    assert run["left contact.wrench"][-1, 5] == pytest.approx(0.981 / np.sqrt(2.0), rel=1e-6)

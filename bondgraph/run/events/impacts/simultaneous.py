@@ -62,7 +62,7 @@ def collide(
     acting = [c for c, impulse in zip(contacts, pushed, strict=True) if impulse > NEGLIGIBLE_SPEED * np.abs(pushed).max()]
     struck = {c.transition for c in contacts if not c.held and (c in acting or _closes(bound, c.transition))}
     bounced = [i for i in by_name(bound.program.transitions) if i in struck]
-    released = [c.transition for c in contacts if c.held and c not in acting and c.apart * expected[c.index] > 0.0]
+    released = [c.transition for c in contacts if c.held and c not in acting and c.apart * expected[c.index] > least[c.index]]
     modes = m.copy()
     for i in bounced:
         modes[bound.program.transitions[i].slot] = bound.program.transitions[i].target
