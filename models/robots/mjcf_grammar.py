@@ -290,12 +290,19 @@ _OPTION = _many(
             {},
             ignored={
                 **_ignored("set by chain_graph(..., gravity=...)", "gravity"),
+                **_ignored("chain_graph(..., limits=...) sets what happens at limits", "limit constraint"),
+                **_ignored("the graph does not use dry friction of joints", "frictionloss"),
+                **_ignored("contacts are made in the graph around the robot", "contact filterparent midphase nativeccd multiccd"),
                 **_ignored(
                     "a setting of the solver",
-                    "constraint equality frictionloss limit contact passive spring damper clampctrl warmstart "
-                    "filterparent actuation refsafe sensor midphase eulerdamp autoreset nativeccd island override energy "
-                    "fwdinv invdiscrete multiccd sleep diagexact ipc speculative",
+                    "warmstart refsafe sensor eulerdamp autoreset island override energy fwdinv invdiscrete sleep diagexact ipc "
+                    "speculative",
                 ),
+            },
+            refused={
+                **_refused("the forces that it switches off would act", "passive spring damper", ("enable",)),
+                **_refused("the couplings that it switches off would act", "equality", ("enable",)),
+                **_refused("the drives that it switches off would act", "actuation clampctrl", ("enable",)),
             },
         )
     },
@@ -306,10 +313,13 @@ _OPTION = _many(
             "timestep apirate impratio magnetic integrator cone jacobian solver iterations tolerance "
             "noslip_iterations noslip_tolerance mpr_iterations mpr_tolerance ls_iterations ls_tolerance "
             "ccd_iterations ccd_tolerance sdf_iterations sdf_initpoints o_margin o_solref o_solimp o_friction "
-            "actuatorgroupdisable collision sleep_tolerance",
+            "collision sleep_tolerance",
         ),
     },
-    refused=_refused("fluids are not supported", "density viscosity wind"),
+    refused={
+        **_refused("fluids are not supported", "density viscosity wind"),
+        **_refused("the drives that it switches off would act", "actuatorgroupdisable", neutral=()),
+    },
 )
 
 _EQUALITY = ElementRule(

@@ -89,8 +89,8 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
         if joint.leader is None or not joint.moves:
             continue
         leader, why = named.get(joint.leader), ""
-        leaders = [other for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
-        cures = [f'"{other.name}" as its leader' for other in leaders]
+        leaders = [other.name for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
+        cures = [f'"{name}" as its leader' for name in similar_names(joint.leader, leaders) or leaders]
         if leader is None:
             why = "which does not exist"
         elif leader is joint:

@@ -213,6 +213,8 @@ REFUSED = {
     "loop": ("<sensor>", '<equality><connect body1="tool" anchor="0 0 0"/></equality><sensor>', "E295", "joint_graph"),
     "muscle": ("</actuator>", '<muscle name="z" joint="yaw"/></actuator>', "E295", '<muscle> "z" of <actuator>'),
     "fluid": ("<default>", '<option density="1000"/><default>', "E295", "density of <option>"),
+    "no springs": ("<default>", '<option><flag spring="disable"/></option><default>', "E295", "spring of <flag> of <option>"),
+    "no drives": ("<default>", '<option actuatorgroupdisable="2"/><default>', "E295", "actuatorgroupdisable of <option>"),
     "macro": ("</worldbody>", '<replicate count="3"/></worldbody>', "E295", "mj_saveLastXML"),
     "global": ('eulerseq="XYZ"', 'coordinate="global"', "E295", "MuJoCo 2.3.3"),
     "gravity compensation": ('name="fore"', 'name="fore" gravcomp="1"', "E295", "gravcomp of <body>"),

@@ -104,6 +104,13 @@ CHANGES = {
         '<joint name="elbow"',
         "which does not exist",
     ),
+    "mimics a misspelled joint": (
+        '<axis xyz="1 1 0"/>',
+        '<axis xyz="1 1 0"/><mimic joint="sholder"/>',
+        "E528",
+        '<joint name="elbow"',
+        'try: "shoulder" as its leader',
+    ),
     "mimics itself": (
         '<axis xyz="1 1 0"/>',
         '<axis xyz="1 1 0"/><mimic joint="elbow"/>',
