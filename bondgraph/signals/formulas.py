@@ -194,16 +194,12 @@ def _beyond(u: Any, level: Any) -> Any:
 
 
 def _excess(u: Any, level: Any) -> Any:
-    """Return a guard that is the difference up to zero, so that short crests of u are found, and jumps to a positive value there,
-    so that it fires at the start even if u is falling."""
-    return where(less(level, u), absolute(u) + absolute(level), u - level)
+    """Return a guard that is the difference, so that short crests of u are found; it jumps at zero, so that it fires at the
+    start even if u is falling."""
+    return u - level + where(less(level, u), absolute(u) + absolute(level), 0.0)
 
 
 EXCESS = Op("excess", _excess, r"#1 - (#2)")
-
-
-_EDGE = 2.0**-40
-"""Distance below zero, in steps, of the guard of a falling quantiser at the edge of its level."""
 
 
 def _number(level: Any, step: Any) -> Any:
@@ -218,23 +214,17 @@ def _fallen(u: Any, level: Any, step: Any) -> Any:
     return step * floor(minimum(u / step + 0.5, _number(level, step) - 0.5))
 
 
-# Guards and new levels compare the same u / step + 1/2, so that rounding cannot fire a guard without a change of level. The edge
-# between two levels belongs to the upper one. Guards are distances in steps below zero, so that short crests of u are found, and
-# jump to 1 above.
-
-
-def _above(u: Any, level: Any, step: Any) -> Any:
-    distance = (u / step + 0.5) - (_number(level, step) + 1.0)
-    return where(less(distance, 0.0), distance, 1.0)
-
-
-def _below(u: Any, level: Any, step: Any) -> Any:
-    distance = _number(level, step) - (u / step + 0.5)
-    return where(less(0.0, distance), 1.0, distance - _EDGE)
-
-
-ABOVE = Op("above", _above, r"\tfrac{#1 - (#2)}{#3} - \tfrac{1}{2}")
-BELOW = Op("below", _below, r"\tfrac{#2 - (#1)}{#3} - \tfrac{1}{2}")
+# Guards and new levels compare the same u / step + 1/2, so that rounding cannot fire a guard without a change of level.
+ABOVE = Op(
+    "above",
+    lambda u, level, step: where(less(u / step + 0.5, _number(level, step) + 1.0), -1.0, 1.0),
+    r"\operatorname{sgn}\left(#1 - #2 - \tfrac{1}{2} #3\right)",
+)
+BELOW = Op(
+    "below",
+    lambda u, level, step: where(less(u / step + 0.5, _number(level, step)), 1.0, -1.0),
+    r"\operatorname{sgn}\left(#2 - \tfrac{1}{2} #3 - #1\right)",
+)
 _NEAREST = r"#3 \left\lfloor \tfrac{#1}{#3} + \tfrac{1}{2} \right\rfloor"
 RISEN, FALLEN = Op("next level", _risen, _NEAREST), Op("previous level", _fallen, _NEAREST)
 
