@@ -275,7 +275,7 @@ def stepper(
 
     Parameters
     ----------
-    graph : dynamic graph with contacts; the contacts' own laws (springs, switches) are ignored.
+    graph : dynamic graph with rigid contacts.
     inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities start at zero in each step,
         which determines motions that no spring holds), "full" (velocities continue: Stewart and Trinkle's and Moreau's time
         stepping).
@@ -313,11 +313,10 @@ def stepper(
     if candidates is not None and not (callable(candidates) and hasattr(candidates, "bodies")):
         cure = "an object with `bodies` that returns `Pairs` when called with their poses"
         raise refusal("E501", f"candidates cannot be {candidates!r:.60}", cure, about=model.name, places=())
-    ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
     bodies = () if candidates is None else tuple(candidates.bodies)
-    options = StepOptions(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
+    options = StepOptions(inertia, chosen, _by_contact(model, restitution), bodies)
     return Stepper(compiled_steps(model, options, backend), StepSettings(friction, far, candidates))
 
 
