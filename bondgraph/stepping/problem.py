@@ -163,6 +163,13 @@ class Steps:
     """State that every step keeps, by mode slot, because in it the law of a contact gives no force."""
 
     @property
+    def has_guards(self) -> bool:
+        """True if automata other than the modes of contacts have transitions."""
+        program = self.compiled.program
+        of_contacts = {program.layout[f"{contact.path}.mode"].start for contact in self.layout.contacts}
+        return any(edge.slot not in of_contacts for edge in program.transitions)
+
+    @property
     def model(self) -> Model:
         return self.compiled.model
 
@@ -173,11 +180,6 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     begin = time.perf_counter()
     raise_if_any(model.name, contacts_with_laws(model))
     off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
-    quiet = {
-        name: replace(automaton, initial=off[name], transitions=()) if name in off else automaton
-        for name, automaton in model.automata.items()
-    }
-    model = replace(model, automata=quiet)
     causality = assign_causality(model)
     raise_if_any(model.name, unsupported_elements(model, causality, options.full))
     bare = system_with_velocities(model, causality, options.full)
