@@ -16,10 +16,10 @@ import pytest
 import sympy
 
 from benchmarks.front_end import calls
-from bondgraph import J1, C, Domain, Graph, I, ModelError, R, Se, compile_model
+from bondgraph import J1, C, Domain, Friction, Graph, I, ModelError, R, Se, compile_model
 from bondgraph.errors import FileError
 from bondgraph.export import OPERATIONS, SymPyRoutine, c_source, matlab_source, numpy_source, straight_lines, sympy_model
-from tests.export.twin_models import case, clutch, every, expressions_of, rc, servo
+from tests.export.twin_models import MODELS, case, clutch, every, expressions_of, rc, servo
 from tests.inner.export import MATLAB, MAX_LENGTH, NUMPY, Dialect, identifier, identifiers, model_identifier, pieces
 from tests.inner.export import C as C_DIALECT
 from tests.inner.export import sympy as in_sympy
@@ -236,6 +236,18 @@ def test_parameters_may_be_many_too(tmp_path: Path) -> None:
     p = module.prepare(np.stack([np.broadcast_to(v, 3) if k != 1 else resistances for k, v in enumerate(module.p0)], axis=-1))
     assert list(module.PARAMETERS)[1] == "r_resistance"
     np.testing.assert_allclose(module.rates(0.0, module.x0, p, module.m0)[:, 0], (2.0 - 0.2 / 0.5) / resistances, rtol=1e-15)
+
+
+def test_the_notes_name_every_mode_that_a_transition_may_enter() -> None:
+    x = J1("x", domain="translation")
+    rubbing = Graph("rubbing").connect(x, I("m", 1.0)).connect(x, C("k", stiffness=9.0)).connect(x, Friction("rub", 1.0))
+    for graph in (rubbing, MODELS["bouncing ball"]()):
+        modes = [(e.passes, e.accumulates) for e in compile_model(graph).system.events]
+        targets = [mode for pair in modes for mode in pair if mode is not None]
+        for text in (c_source(graph).header, numpy_source(graph).source, matlab_source(graph).files["Contents.m"]):
+            words = " ".join(text.split())
+            assert targets and words.count("the mode becomes") == len(targets)
+            assert all(f"the mode becomes {mode}" in words for mode in targets)
 
 
 def test_steps_for_ones_own_language_have_the_ticks_too() -> None:

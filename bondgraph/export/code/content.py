@@ -381,6 +381,15 @@ def _transitions(content: Content) -> list[str]:
             event.kind
             + ", with a reset" * (k in content.resets)
             + " to which other events may respond" * (k in content.pushes)
+            + _other_targets(event)
             + end
         )
     return lines
+
+
+def _other_targets(event: LoweredTransition) -> str:
+    """Return the conditions under which the transition leads to another mode than its target."""
+    zero = "if the flow that it stops passes zero by itself, or the flow of its slip is zero"
+    passes = f"; {zero}, x does not jump and the mode becomes {event.passes}"
+    rests = f"; after infinitely many of them in finite time the mode becomes {event.accumulates}"
+    return passes * (event.passes is not None) + rests * (event.accumulates is not None)
