@@ -375,7 +375,11 @@ def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
             fault = conversion(law.spec.unit, expected, np.shape(law.spec.initial), model.domain_symbols) if expected else None
             if isinstance(fault, Mismatch):
                 title = f'{element.kind} "{path}": the unit of its start value cannot be {law.spec.unit!r}'
-                yield unit_problem(title, fault, element.place)
+                problem, unit = unit_problem(title, fault, element.place), getattr(domain, f"{law.gives}_unit")
+                if unit and not isinstance(conversion(law.spec.unit, unit, (), model.domain_symbols), Mismatch):
+                    by_output = f'simulate(..., initial={{"{path}.{law.gives}": Parameter(..., "{law.spec.unit}")}})'
+                    problem = replace(problem, cures=(by_output, *problem.cures))
+                yield problem
 
 
 def _units(element: Element) -> Iterator[tuple[str, str]]:

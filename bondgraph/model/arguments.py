@@ -72,7 +72,7 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 def in_units(**units: str) -> Callable[[T], T]:
     """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI). A `Parameter` instead of
-    a number, or in a list of numbers, is converted; if the dimension of its unit differs, it is refused as in `in_unit`."""
+    a number, or in a list or dictionary of numbers, is converted; a unit of another dimension is refused as in `in_unit`."""
 
     def decorated(function: Any) -> Any:
         is_record = isinstance(function, type)
@@ -100,7 +100,8 @@ def in_units(**units: str) -> Callable[[T], T]:
 
 
 def _has_unit(value: Any) -> bool:
-    return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return isinstance(value, Parameter) or any(map(_has_unit, parts))
 
 
 def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
@@ -119,6 +120,8 @@ def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
 
 
 def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    if isinstance(value, Mapping):
+        return {each: _numbers_in_unit(about, f'{argument}["{each}"]', number, unit) for each, number in value.items()}
     if not isinstance(value, (list, tuple)):
         return in_unit(about, argument, value, unit)
     return [_numbers_in_unit(about, argument, each, unit) for each in value]
@@ -210,10 +213,10 @@ def unit_of_start(initial: Any) -> str:
     return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
 
 
-def start_of(initial: Any, dimension: int | None) -> Any:
+def start_of(name: str, initial: Any, dimension: int | None) -> Any:
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
-    initial = in_unit("start value", "it", initial, "")
+    initial = in_unit(name, "its start value", initial, "")
     start = real(initial)
     if start is None:
         return initial

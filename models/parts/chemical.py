@@ -14,6 +14,7 @@ from screwbond.models.parts.record import Shelf, Value, number
 
 from bondgraph import J0, J1, TF, Block, C, Element, Graph, R, Re, Se, multiport
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_units
 from screws.scalars import array, exp, log, maximum, sqrt
 
 SHELF = Shelf("chemical")
@@ -147,6 +148,7 @@ MASS_ACTION = (
 
 
 @SHELF.part(MASS_ACTION, "Oster, Perelson and Katchalsky 1973", "T=298.15 K")
+@in_units(amounts="mol", chemostats="mol", potentials="J/mol", constants="1/mol")
 def network(
     name: str,
     text: Text,

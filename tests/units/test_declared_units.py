@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from screwbond.models import parts
 
 from bondgraph import (
     GY,
@@ -234,8 +235,25 @@ def test_start_values_with_units() -> None:
     graph = Graph("g").connect(loop, C("c", stiffness=1.0, initial=P(5.0, "mm"))).connect(loop, I("m", mass=1.0))
     assert str(graph.compile(progress=False).states["c.q"]) == "0.005 m"
     wrong = Graph("g").connect(other := J1("v", domain="translation"), C("c", stiffness=1.0, initial=P(5.0, "V")))
-    with pytest.raises(ModelError, match=r"E175.*start value"):
+    with pytest.raises(ModelError, match=r"E175.*start value") as caught:
         wrong.connect(other, I("m", mass=1.0)).freeze()
+    assert "m, mm" in str(caught.value) and "c.effort" not in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", ["K", "degC"])
+def test_a_start_temperature_of_a_heat_store_is_refused_with_its_name_and_the_effort_as_the_cure(unit: str) -> None:
+    case, water = J0("case"), C("water", capacitance=4186.0, domain="heat", initial=P(20.0, unit))
+    graph = Graph("kettle").connect(Sf("heater", 5.0), case).connect(case, water)
+    with pytest.raises(ModelError, match=r'E175 C "water": (.*\n)*.*initial={"water.effort": Parameter\(..., "K"\)}'):
+        graph.freeze()
+
+
+def test_amounts_of_a_network_have_units() -> None:
+    text = "A <-> B : 2 1"
+    net = parts.chemical.network("n", text, {"A": P(20.0, "mmol"), "B": 0.01})
+    assert compile_model(net, backend="numpy", progress=False).evaluate(0.0)["amounts.A"] == 0.02
+    with pytest.raises(ModelError, match=r'E175 "n": amounts\["A"\] cannot be given in \'g\''):
+        parts.chemical.network("n", text, {"A": P(20.0, "g")})
 
 
 def test_a_unit_of_another_dimension_names_element_line_and_cure() -> None:
