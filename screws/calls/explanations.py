@@ -35,7 +35,7 @@ _SHAPED = re.compile(rf"\b({'|'.join(name for name, value in vars(arrays).items(
 """Annotation that states a shape."""
 _NO_SCALAR = (str, Mapping, type(None), FunctionType)
 _LEAST = {"bool": None, "int": -math.inf, "Natural": 0, "Count": 1}
-"""Least value of an argument by its annotation: None for a flag, a number for a whole number."""
+"""Smallest allowed value of an argument, by its annotation: None for a flag, a number for a whole number."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
