@@ -46,6 +46,8 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
                 cure = "a number" if isinstance(value, str) or callable(value) else ""
                 cure = "the number without quotes" if isinstance(value, str) and _is_number(value) else cure
+                if isinstance(value, (list, tuple)) and (units := [each.unit for each in value if isinstance(each, Parameter)]):
+                    cure = f'one unit for all: Parameter([...], "{units[0]}")'
                 cures = (cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
 

@@ -34,7 +34,7 @@ from screwbond.models.chains.trees import Section, Tree, as_floats
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.arguments import in_unit, in_units, names_of
+from bondgraph.model.arguments import in_unit, in_units, names_of, numbers_in_unit
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
@@ -374,8 +374,8 @@ def chain_graph(
     if n:  # `problems_of` refuses a tree that does not move
         motion = joint_domain(tree)
         stiffness = quotient(motion.effort_unit, motion.displacement_unit)
-        position = in_unit(label, "position", position, motion.displacement_unit)
-        velocity = in_unit(label, "velocity", velocity, motion.flow_unit)
+        position = numbers_in_unit(label, "position", position, motion.displacement_unit)
+        velocity = numbers_in_unit(label, "velocity", velocity, motion.flow_unit)
         stop_stiffness = in_unit(label, "stop_stiffness", stop_stiffness, stiffness)
         stop_dissipation = in_unit(label, "stop_dissipation", stop_dissipation, quotient("1", motion.flow_unit))
     q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))
