@@ -21,7 +21,7 @@ from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant
 from bondgraph.quantities import real
-from bondgraph.units import Conversion, Mismatch, conversion, unknown_unit
+from bondgraph.units import Conversion, Mismatch, conversion, quantity_cure, unknown_unit
 
 COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
@@ -45,18 +45,10 @@ def check_numbers(model: Model) -> Iterator[Problem]:
             if not fine:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
                 cure = "a number" if isinstance(value, str) or callable(value) else ""
-                cure = "the number without quotes" if isinstance(value, str) and _is_number(value) else cure
                 if isinstance(value, (list, tuple)) and (units := [each.unit for each in value if isinstance(each, Parameter)]):
                     cure = f'one unit for all: Parameter([...], "{units[0]}")'
-                cures = (cure or "check where this value comes from",)
+                cures = (quantity_cure(value) or cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _plain(element: Element) -> bool:

@@ -26,6 +26,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+from bondgraph.units import quantity_cure
 from screws.errors import plural
 from screws.names import similar_names
 from screws.numeric_arguments import shortened
@@ -353,7 +354,7 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
         title = f'"{name}" cannot be {shortened(value)}'
         why = f"finite numbers of shape {np.shape(like)} are needed; this value is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
-        raise refusal("E124", title, cure, about=model, why=why, places=())
+        raise refusal("E124", title, quantity_cure(value) or cure, about=model, why=why, places=())
     return array
 
 

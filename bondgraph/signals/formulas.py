@@ -202,6 +202,10 @@ def _excess(u: Any, level: Any) -> Any:
 EXCESS = Op("excess", _excess, r"#1 - (#2)")
 
 
+_GAP = 2.0**-40
+"""Distance of the guards of a quantiser from zero, relative to the input in steps, where the level does not change."""
+
+
 def _number(level: Any, step: Any) -> Any:
     return floor(level / step + 0.5)
 
@@ -214,17 +218,21 @@ def _fallen(u: Any, level: Any, step: Any) -> Any:
     return step * floor(minimum(u / step + 0.5, _number(level, step) - 0.5))
 
 
-# Guards and new levels compare the same u / step + 1/2, so that rounding cannot fire a guard without a change of level.
-ABOVE = Op(
-    "above",
-    lambda u, level, step: where(less(u / step + 0.5, _number(level, step) + 1.0), -1.0, 1.0),
-    r"\operatorname{sgn}\left(#1 - #2 - \tfrac{1}{2} #3\right)",
-)
-BELOW = Op(
-    "below",
-    lambda u, level, step: where(less(u / step + 0.5, _number(level, step)), 1.0, -1.0),
-    r"\operatorname{sgn}\left(#2 - \tfrac{1}{2} #3 - #1\right)",
-)
+# Guards and new levels compare the same u / step + 1/2, so that rounding cannot fire a guard without a change of level. Guards
+# are distances, so that short crests of u are found. They jump at zero: a guard that has fired is positive, and one that has not
+# is negative by more than rounding error.
+def _above(u: Any, level: Any, step: Any) -> Any:
+    place, edge = u / step + 0.5, _number(level, step) + 1.0
+    return place - edge + where(less(place, edge), -_GAP * (absolute(place) + 1.0), 1.0)
+
+
+def _below(u: Any, level: Any, step: Any) -> Any:
+    place, edge = u / step + 0.5, _number(level, step)
+    return edge - place + where(less(place, edge), 1.0, -_GAP * (absolute(place) + 1.0))
+
+
+ABOVE = Op("above", _above, r"\tfrac{#1 - #2}{#3} - \tfrac{1}{2}")
+BELOW = Op("below", _below, r"\tfrac{#2 - #1}{#3} - \tfrac{1}{2}")
 _NEAREST = r"#3 \left\lfloor \tfrac{#1}{#3} + \tfrac{1}{2} \right\rfloor"
 RISEN, FALLEN = Op("next level", _risen, _NEAREST), Op("previous level", _fallen, _NEAREST)
 

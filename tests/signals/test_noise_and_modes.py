@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from bondgraph import J1, Block, C, Graph, I, ModelError, Parameter, R, Se, StateSpec, compile_model, signals
+from bondgraph import (
+    J1,
+    Automaton,
+    Block,
+    C,
+    Graph,
+    I,
+    ModelError,
+    Parameter,
+    R,
+    Se,
+    StateSpec,
+    Transition,
+    compile_model,
+    signals,
+)
 from screws.scalars import cos, maximum, minimum, sin
 
 TURN = 2.0 * np.pi
@@ -330,3 +347,40 @@ def test_a_quantiser_of_a_state_and_one_of_its_formula_agree(step: float) -> Non
     assert len(run.events) > 12.0 / step / 3.0
     np.testing.assert_allclose(run["of state.y"][clear], step * np.round(run["u.y"][clear] / step), atol=1e-12)
     np.testing.assert_allclose(run["of state.y"][clear], run["of formula.y"][clear], atol=1e-12)
+
+
+@pytest.mark.parametrize("height", [1e-2, 1e-5, 1e-9])
+def test_a_quantiser_sees_crests_far_shorter_than_a_step(height: float) -> None:
+    """The sine passes the edge of a level of 2 by this height, four times up and three times down within four periods."""
+    run = run_of(signals.sine("u", omega=TURN), signals.quantiser("q", "u.y", 2.0 / (1.0 + height)), until=4.0, samples=101)
+    crest = np.arccos(1.0 / (1.0 + height)) / TURN
+    times = [0.25 + 0.5 * k + side * crest for k in range(8) for side in (-1.0, 1.0)]
+    np.testing.assert_allclose([event.time for event in run.events], times, atol=1e-8)
+
+
+def levels_potential(x, step):
+    """Return the integral of a quantiser of this step from 0 to x."""
+    n = np.floor(np.abs(x) / step + 0.5)
+    return step * n * (np.abs(x) - 0.5 * n * step)
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("step", [0.07, 0.3])
+@pytest.mark.parametrize("beyond", [1e-3, 1e-5])
+def test_a_quantised_spring_keeps_its_energy(by_hand: bool, step: float, beyond: float) -> None:
+    """The turning points lie just beyond an edge. An automaton whose reset moves its guard's zero acts like the quantiser: its
+    resets are no bounces."""
+    rates = [("a", lambda q: -q, ["q"]), ("speed", lambda v: v, ["v"])]
+    states = {"x": StateSpec(3.5 * step * (1.0 + beyond)), "v": StateSpec(0.0)}
+    graph = Graph("spring").add(Block("x", rates, inputs={"q": "q.y"}, states=states, rates={"x": "speed", "v": "a"}))
+    if by_hand:
+        up = Transition("on", "on", lambda x, y: x - y - step / 2, ["x.x", "q.y"], [("q.y", lambda y: y + step, ["q.y"])])
+        down = Transition("on", "on", lambda x, y: y - x - step / 2, ["x.x", "q.y"], [("q.y", lambda y: y - step, ["q.y"])])
+        levels = Block("q", [], states={"y": StateSpec(4.0 * step)})
+        graph.add(replace(levels, automaton=Automaton("q", ("on",), "on", (up, down))))
+    else:
+        graph.add(signals.quantiser("q", "x.x", step))
+    run = graph.simulate(20.0, samples=501)
+    energy = run["x.v"] ** 2 / 2.0 + levels_potential(run["x.x"], step)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)
+    assert len(run.events) > 20

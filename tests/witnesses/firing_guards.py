@@ -49,9 +49,12 @@ class FiringGuards(GuardHistory):
         return (firm & ~bounce) | self._growing(start, x, m, now, near | (firm & bounce), bounce)
 
     def is_bounce(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if a transition leads into its own state and reverses the rate of its guard, as an impact does."""
+        """Return True if a transition leads into its own state and reverses the rate of its guard, as an impact does, without
+        lowering it."""
         if self.bounces[index] < 0:
-            self.bounces[index] = self._turns_round(index, t, x, m)
+            after = self._bound.reset(index, t, x, m)
+            lowered = self._bound.guards(t, after, m)[index] < -ACCUMULATED * self.zero(t, after, m)[index]
+            self.bounces[index] = not lowered and self._turns_round(index, t, x, m)
         return bool(self.bounces[index])
 
     def _turns_round(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:

@@ -215,6 +215,19 @@ def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
     return s.tried_soon[i] - s.tried_now[i]
 
 
+def lowers_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
+    """Return True if the reset of transition i itself takes its guard below zero by more than rounding error."""
+    after, now, error, reset = s.tried_after, s.tried_now, s.tried_soon, s.resets[i]
+    for k in range(s.n):
+        after[k] = x[k]
+        s.tried_size[k] = full_size(s, k, larger(s.sizes[k], abs(x[k])))
+    if reset is not None:
+        reset(formula_time(s, t), x, s.p, s.m_here, after)
+    guards_at(s, t, after, s.p, now)
+    noise(s, t, after, s.tried_size, now, PAIRS, error)
+    return now[i] < -ACCUMULATED * error[i]
+
+
 def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
     """Return True if, at a majority of trial states around x, the reset of transition i stops or reverses the guard's rate."""
     n, size, y, after, speed, reset = s.n, s.tried_size, s.tried, s.tried_after, s.tried_speed, s.resets[i]
@@ -246,7 +259,7 @@ def reverses_guard(s: EventTable, t: float, x: Reals, i: int) -> bool:
 def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
-        s.bounces[i] = int(reverses_guard(s, t, x, i))
+        s.bounces[i] = int(not lowers_guard(s, t, x, i) and reverses_guard(s, t, x, i))
     return s.bounces[i] == 1
 
 
