@@ -308,6 +308,20 @@ class ChainGraph(Graph):
         self.chain = tree
         self.link_ports = tuple(ports)
 
+    def port(self, name: str) -> PortRef:
+        """Return a port. Raises `ModelError` E454 for a joint or link without a port."""
+        joint = name.removeprefix("joint ")
+        cures = [f'port("joint {joint}"), with joint_ports=["{joint}"] of chain_graph'] if joint in self.chain.coordinates else []
+        cures += (
+            [f'ports=["{name}"] of chain_graph, for the screw port of the link']
+            if any(name == link.name for link in self.chain.links)
+            else []
+        )
+        if name in self.ports or not cures:
+            return super().port(name)
+        title, why = f'chain "{self.name}" has no port "{name}"', f"ports: {', '.join(self.ports)}"
+        raise refusal("E454", title, *cures, about=self.name, why=why)
+
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces the link's own.
 
