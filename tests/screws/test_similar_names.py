@@ -30,8 +30,8 @@ MEANT = {
     "SampledPID": "sampled_pid",
     "RigidBody": "rigid_body",
     "rigid body": "rigid_body",
-    "wheel.stiffness": "spring.stiffness",
-    "p.damping": "damper.damping",
+    "locomotive.mass": "mass.mass",
+    "excavator.value": "push.value",
 }
 
 
