@@ -132,7 +132,7 @@ class Ramps:
         p = with_zeros(ramps.kernel, point.p)
         p[self.start] = point.t
         of_inputs = np.flatnonzero(ramps.columns >= n)
-        acts = acting(ramps.routine, of_inputs + n + len(ramps.outputs), [np.array([point.t]), point.x, p, point.m])
+        acts = acting(ramps.routine, (of_inputs + n + len(ramps.outputs)).tolist(), [np.array([point.t]), point.x, p, point.m])
         if acts.any():
             first = int(of_inputs[acts][0])
             dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]

@@ -58,7 +58,7 @@ def with_ramps(system: System, names: Iterable[str]) -> tuple[System, dict[str, 
     ), slopes
 
 
-def acting(routine: Routine, which: Sequence[int], blocks: Sequence[np.ndarray]) -> np.ndarray:
+def acting(routine: Routine, which: Iterable[int], blocks: Sequence[np.ndarray]) -> np.ndarray:
     """Return, for each of these outputs of a routine, whether it exceeds the rounding error of its terms, at each point of the
     blocks (..., length)."""
     values: dict[int, Any] = {}
