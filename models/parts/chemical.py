@@ -190,7 +190,7 @@ def network(
     refuse_wrong(name, net.species, above=0.0, chemostats=chemostats, constants=constants, ports=dict.fromkeys(ports, 1.0))
     field = MassAction(net, amounts)
     if not net.reversible:
-        named = {word for reaction in net.reactions for word in reaction.rate_names}
+        named = {word for reaction in net.reactions for word in reaction.rate_names} - {"q", "rate", *net.species}
         rates = {word: value for word, value in rates.items() if word in named}
         return _kinetics(name, field, {**chemostats, **{each: exp(mu / RT) for each, mu in potentials.items()}}, ports, rates)
     K = net.constants(name, {**dict.fromkeys(potentials, 1.0), **constants})

@@ -75,6 +75,12 @@ def test_named_rates_of_kinetics_are_parameters_of_a_run() -> None:
         c.network("n", "A -> B : kc", {"A": 1.0})
 
 
+@pytest.mark.parametrize("rate", ["q", "rate", "A"])
+def test_a_rate_with_the_name_of_a_value_stays_a_number(rate: str) -> None:
+    net = c.network("net", f"A -> B : {rate}", {"A": 1.0}, rates={rate: 2.0})
+    assert run_of(net, 1.0)["amounts.A"][-1] == pytest.approx(np.exp(-2.0), rel=1e-6)
+
+
 def test_one_rate_law_with_constants_uses_activities() -> None:
     """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
