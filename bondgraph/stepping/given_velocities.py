@@ -8,7 +8,7 @@ the velocities of an IC coast, so that a free body keeps its momentum in the wor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -34,23 +34,19 @@ MOMENTUM, OWN_FORCE = ":momentum", ":own force"
 """Suffixes of the names of an inertia's momentum, and of the effort of an IC due to its position."""
 
 
-def system_with_velocities(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
+def system_with_velocities(model: Model, causality: Causality, moving: bool) -> System:
     """Return the sorted statements of a model with given velocities.
 
     Parameters
     ----------
     moving : True if inertias keep momenta and have kinetic energies; else they start at rest.
-    ignored : states of storages to omit.
     """
 
     def storage_law(draft: Assembly, path: str, element: Element) -> None:
-        law = element.law_as(laws.Storage)
-        if laws.is_inertia(law):
+        if laws.is_inertia(element.law_as(laws.Storage)):
             _inertia(draft, path, element, moving)
-            return
-        storage(draft, path, element)
-        if f"{path}.{law.state}" in ignored:
-            draft.energies.pop()
+        else:
+            storage(draft, path, element)
 
     def field(draft: Assembly, path: str, element: Element) -> None:
         _inertial_field(draft, path, element, moving)

@@ -41,7 +41,7 @@ from bondgraph.stepping.quadratic.candidates import Candidates, Shapes, check_fa
 from bondgraph.stepping.quadratic.matrices import StepOptions
 from bondgraph.stepping.quadratic.solver import SOLVED
 from bondgraph.stepping.run import forces_of, modes_of, run_steps
-from bondgraph.stepping.step import StepResult, StepSettings, StepWorkspace
+from bondgraph.stepping.step import StepResult, StepSettings, StepWorkspace, carry_out_events
 from bondgraph.tape.differentiate import SparseJacobian, jacobian
 from bondgraph.tape.routine import Routine
 from bondgraph.tape.specialise import substitute
@@ -275,7 +275,7 @@ def stepper(
 
     Parameters
     ----------
-    graph : dynamic graph with contacts; the contacts' own laws (springs, switches) are ignored.
+    graph : dynamic graph with rigid contacts.
     inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities start at zero in each step,
         which determines motions that no spring holds), "full" (velocities continue: Stewart and Trinkle's and Moreau's time
         stepping).
@@ -313,11 +313,10 @@ def stepper(
     if candidates is not None and not (callable(candidates) and hasattr(candidates, "bodies")):
         cure = "an object with `bodies` that returns `Pairs` when called with their poses"
         raise refusal("E501", f"candidates cannot be {candidates!r:.60}", cure, about=model.name, places=())
-    ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
     bodies = () if candidates is None else tuple(candidates.bodies)
-    options = StepOptions(inertia, chosen, _by_contact(model, restitution), ignored, bodies)
+    options = StepOptions(inertia, chosen, _by_contact(model, restitution), bodies)
     return Stepper(compiled_steps(model, options, backend), StepSettings(friction, far, candidates))
 
 
@@ -368,13 +367,14 @@ class Stepper(Frozen):
 
         Parameters
         ----------
-        state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start.
+        state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start. Charts of
+            surfaces, and other automata, change before the step.
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
         Raises E501 for an invalid h or t; `ModelError` E252 for a state of the wrong size, E594 for parameters of a source that
         moves an inertia on which the step acts too, E510 to E515 for a step without a
-        solution.
+        solution, E320 for a contact beyond an edge.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -423,13 +423,18 @@ class Stepper(Frozen):
             refuse_jumps(self.steps, state.p, p)
             workspace = StepWorkspace(self.steps, self.settings, p, state.state, state.m.copy())
             workspace.s = state.slips.copy()
-            return workspace, p, state.t + state.h
+            return self._after_events(workspace, p, state.t + state.h)
         named = state if isinstance(state, Mapping) else None
         workspace, p = self._workspace(parameters, named)
         if state is not None and named is None:
             point = point_of(self.steps.compiled, t, np.asarray(state))
             workspace.x[:] = point.x
-        return workspace, p, number(t, "E501", "t")
+        return self._after_events(workspace, p, number(t, "E501", "t"))
+
+    def _after_events(self, workspace: StepWorkspace, p: np.ndarray, t: float) -> tuple[StepWorkspace, np.ndarray, float]:
+        if self.steps.has_guards:
+            carry_out_events(Bound(self.steps.compiled.program, p), workspace, t)
+        return workspace, p, t
 
     def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,13 +40,23 @@ from screws.scalars import array
 WITH_INERTIA = 'inertia="full": the element then acts with the velocities of the previous step'
 
 
-def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
-    """Return a problem for each unsupported element; `off` holds the automata that do not switch in steps."""
-    problems = [_refused(path, element, causality, full, off) for path, element in model.elements.items()]
+def unsupported_elements(model: Model, causality: Causality, full: bool) -> list[Problem]:
+    """Return a problem for each unsupported element."""
+    problems = [_refused(path, element, causality, full) for path, element in model.elements.items()]
     return [problem for problem in problems if problem is not None]
 
 
-def _refused(path: str, element: Element, causality: Causality, full: bool, off: Collection[str]) -> Problem | None:
+def contacts_with_laws(model: Model) -> list[Problem]:
+    """Return a problem for each contact that has a law of its own, instead of forces that only steps provide."""
+    why, cures = "it has a law of its own, but steps find forces", ("law=Rigid(friction=...)", "`simulate` of the compiled graph")
+    return [
+        Problem("E502", f'a step cannot contain contact "{contact.path}"', (why,), (contact.place,), cures)
+        for contact in model.contacts
+        if not contact.stepped and (contact.off or contact.normal is not None)
+    ]
+
+
+def _refused(path: str, element: Element, causality: Causality, full: bool) -> Problem | None:
     law, why, cure = element.law, "", ""
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
         why, cure = "its efforts depend on velocities, which a step without inertia does not have", WITH_INERTIA
@@ -70,7 +80,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     elif isinstance(law, laws.SignalBlock) and law.updates:
         why = "a step has no clock" if law.delay is None else "a step stores no history"
         cure = "a continuous block instead"
-    elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
+    elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None:
         why, cure = "a step can switch only contacts", "a contact, or an R or C instead"
     if not why:
         return None
@@ -144,13 +154,20 @@ class Steps:
     matrices: Kernel
     """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
-    """Kernel (t, x, p, m) -> power into the C that are not in `options.ignored`, twice the kinetic energy of the velocities,
+    """Kernel (t, x, p, m) -> power into the C, twice the kinetic energy of the velocities,
     power of the potentials of IC, and gaps."""
     traced: Traced
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
     """State that every step keeps, by mode slot, because in it the law of a contact gives no force."""
+
+    @property
+    def has_guards(self) -> bool:
+        """True if automata other than the modes of contacts have transitions."""
+        program = self.compiled.program
+        of_contacts = {program.layout[f"{contact.path}.mode"].start for contact in self.layout.contacts}
+        return any(edge.slot not in of_contacts for edge in program.transitions)
 
     @property
     def model(self) -> Model:
@@ -161,15 +178,11 @@ class Steps:
 def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     """Compile a model for time stepping; raise `ModelError` with all problems of a stage, E502 for unsupported elements."""
     begin = time.perf_counter()
+    raise_if_any(model.name, contacts_with_laws(model))
     off = {automaton: state for contact in model.contacts for automaton, state in contact.off}
-    quiet = {
-        name: replace(automaton, initial=off[name], transitions=()) if name in off else automaton
-        for name, automaton in model.automata.items()
-    }
-    model = replace(model, automata=quiet)
     causality = assign_causality(model)
-    raise_if_any(model.name, unsupported_elements(model, causality, options.full, frozenset(off)))
-    bare = system_with_velocities(model, causality, options.full, options.ignored)
+    raise_if_any(model.name, unsupported_elements(model, causality, options.full))
+    bare = system_with_velocities(model, causality, options.full)
     traces: list[Traced] = []
     try:
         system = with_contacts(bare, model.contacts, bool(options.bodies))
@@ -278,7 +291,7 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
     into, moved, own_force = (ground.tape.scalar(0.0) for _ in range(3))
     for path, element in model.elements.items():
         law = element.law
-        if isinstance(law, laws.Storage) and law.gives == "effort" and f"{path}.{law.state}" not in options.ignored:
+        if isinstance(law, laws.Storage) and law.gives == "effort":
             into = into + at(f"{path}.power")[0]
         elif laws.is_inertia(law):
             p, f = at(f"{path}{MOMENTUM}"), at(f"{path}.flow")

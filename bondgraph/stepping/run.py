@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bondgraph.errors import ModelError, Problem, RunEndedWarning
+from bondgraph.errors import ModelError, Problem, RunEndedWarning, caller_depth
 from bondgraph.output.progress import Progress
 from bondgraph.run.bound import Bound
-from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, fire
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
 from bondgraph.run.program import Program
@@ -22,12 +22,11 @@ from bondgraph.stepping.diagnostics import step_problem
 from bondgraph.stepping.problem import MODES, PAIRS, STEP, Steps, force_names
 from bondgraph.stepping.quadratic.candidates import PairRows
 from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
-from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
+from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace, carry_out_events
 from screws.errors import plural
 
 SMALL = 1e-7
 """Fraction of a run's largest force or slip up to which a force or slip counts as zero when modes are assigned to contacts."""
-_MAX_TRANSITIONS = 20
 
 
 class StepHistory:
@@ -91,36 +90,23 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
     begin = time.perf_counter()
     program = steps.compiled.program
     bound, history, failure = Bound(program, p), StepHistory(workspace, times), None
-    of_contacts = {program.layout[f"{contact.path}.mode"].start for contact in steps.layout.contacts}
-    has_guards = any(edge.slot not in of_contacts for edge in program.transitions)
+    has_guards = steps.has_guards
     with Progress(program.name, times[-1] - times[0], progress) as bar:
         for start, end in itertools.pairwise(times):
             try:
                 solution = workspace.advance(start, end - start)
-            except ModelError as error:  # too many candidates: keep the steps so far
-                failure = _failure(error.problems[0], program, start, workspace.x)
+                if solution.outcome != SOLVED:
+                    raise ModelError(program.name, [step_problem(steps, workspace, solution)])
+                fired = carry_out_events(bound, workspace, end) if has_guards else []
+            except ModelError as error:  # keep the steps so far
+                failure = _failure(error.problems[0], program, start, history.x[history.steps])
                 break
-            if solution.outcome != SOLVED:
-                failure = _failure(step_problem(steps, workspace, solution), program, start, workspace.x)
-                break
-            if has_guards:
-                _carry_out_events(bound, workspace, end, history)
+            history.transitions.extend(fired)
             history.add(workspace, solution)
             bar.show(end - times[0], f"t = {end - times[0]:.6g} s, {plural(len(history.transitions), 'event')}")
     spent = time.perf_counter() - begin
     history.cut()
     return _result(steps, workspace, history, failure, p, (begin, spent))
-
-
-def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history: StepHistory) -> None:
-    """Carry out transitions of charts and other automata whose guards have become positive during the step (event iteration)."""
-    for _ in range(_MAX_TRANSITIONS):
-        active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
-        if not len(active):
-            return
-        fired = fire(bound, int(active[0]), t, workspace.x, workspace.m)
-        workspace.x[:], workspace.m[:] = fired.x_after, fired.m_after
-        history.transitions.append(fired)
 
 
 def _failure(problem: Problem, program: Program, t: float, x: np.ndarray) -> Failure:
@@ -159,7 +145,7 @@ def _result(
         quadratic_programs=workspace.programs,
     )
     if failure is not None:
-        warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=4)
+        warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=caller_depth())
     return Result(program, p, t, t - t[0], x, m, integrals, start, Events.of(program, p, float(t[0]), log), failure, statistics)
 
 

@@ -25,6 +25,9 @@ from bondgraph.emit.kernel_language.language import Reals, unrolled
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
+from bondgraph.errors import ModelError
+from bondgraph.run.bound import Bound
+from bondgraph.run.events.impacts.fired_transitions import FiredTransition, fire
 from bondgraph.stepping.problem import Steps
 from bondgraph.stepping.quadratic.candidates import CONE, Candidates, PairRows, force_matrices, pair_rows, poses_from
 from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, InteriorPoint, ProgramSolution
@@ -103,6 +106,7 @@ MAX_PROGRAMS = 60
 """Number of quadratic programs in a step before a damped iteration replaces acceleration; after as many again, the step is given
 up."""
 DAMPING = 0.4
+_MAX_TRANSITIONS = 20
 SLIP_TOLERANCE = 1e-9
 """Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""
 SLIP_NOISE = 1e-11
@@ -335,6 +339,22 @@ class StepWorkspace:
         count, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
         moved = np.abs(self.A[: count + rows] @ y)
         return float(max(np.max(moved[:count][near], initial=0.0), np.max(moved[count:], initial=0.0)))
+
+
+def carry_out_events(bound: Bound, workspace: StepWorkspace, t: float) -> list[FiredTransition]:
+    """Carry out and return the transitions of charts and other automata whose guards are positive (event iteration); raise the
+    `ModelError` of a transition that ends a run."""
+    transitions: list[FiredTransition] = []
+    while len(transitions) < _MAX_TRANSITIONS:
+        active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
+        if not len(active):
+            break
+        ends = bound.program.transitions[active[0]].error
+        if ends is not None:
+            raise ModelError(bound.program.name, [ends])
+        transitions.append(fire(bound, int(active[0]), t, workspace.x, workspace.m))
+        workspace.x[:], workspace.m[:] = transitions[-1].x_after, transitions[-1].m_after
+    return transitions
 
 
 def slip_weights(steps: Steps, rows: int) -> np.ndarray:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from screwbond.models import Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
+from screwbond.models import Impact, Rigid, attach_contact, attach_planar_contact, contact, ground, planar_body, rigid_body
 
-from bondgraph import J1, C, Graph, I, R, Se, Sf, simulate
+from bondgraph import J1, C, Graph, I, ModelError, R, RunEndedWarning, Se, Sf, simulate
 from bondgraph.run_arguments import StartValues
 from bondgraph.signals import square
 from bondgraph.stepping import WORLD, Pairs, TouchingBody, stepper
-from screws.surfaces import plane, sphere
+from screws.surfaces import parametric, plane, sphere
 
 RADIUS, MU, SPEED, GRAVITY = 0.1, 0.5, 1.0, 9.81
 
@@ -213,3 +213,35 @@ def test_parameters_that_come_with_start_values_are_those_of_the_steps() -> None
     made, names = stepper(graph), {"spring.stiffness": 5.0}
     begins = ({"initial": StartValues({"spring.q": 0.1}, names)}, {"initial": {"spring.q": 0.1}, "parameters": names})
     np.testing.assert_array_equal(*(made.simulate(1.0, step=0.1, progress=False, **each)["spring.q"] for each in begins))
+
+
+def test_single_steps_change_charts_as_a_run_does() -> None:
+    """The ball rolls past the poles of its chart six times."""
+    made = stepper(ball(spin=SPEED / RADIUS), "full")
+    run = made.simulate(1.0, step=0.01, progress=False)
+    step = made.step(h=0.01)
+    for _ in range(99):
+        step = made.step(step, h=0.01)
+    assert sum(event.kind.startswith("chart") for event in run.events) == 6
+    np.testing.assert_allclose(step.state[:13], run.x[-1, :13], rtol=1e-9, atol=1e-9)
+
+
+def test_steps_end_at_the_edge_of_a_surface() -> None:
+    """A ball that slides along a trough without friction leaves its formula at the same time as with impacts."""
+
+    def slides(law: Impact | Rigid) -> Graph:
+        trough = ground("trough", surface=parametric(lambda u, v: (u, v, v * v), (-0.2, 0.2), (-0.2, 0.2), inside=(0, 0, -0.05)))
+        start = {"position": (0.0, 0.0, 0.05), "velocity": (1.0, 0.0, 0.0), "gravity": (0.0, 0.0, -GRAVITY)}
+        body = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.05), **start)
+        return attach_contact(Graph("slides"), contact("touch", trough, body, law=law))
+
+    with pytest.warns(RunEndedWarning, match="E320 the nearest point leaves the range of surface 1"):
+        reference = simulate(slides(Impact(0.0)), 1.0, progress=False)
+    made = stepper(slides(Rigid()), "full")
+    with pytest.warns(RunEndedWarning, match="E320") as warned:
+        run = made.simulate(1.0, step=0.01, progress=False)
+    assert warned[0].filename == __file__
+    assert run.t[-1] == pytest.approx(reference.t[-1], abs=0.011)
+    step = made.step(h=0.15)
+    with pytest.raises(ModelError, match="E320"):
+        made.step(made.step(step, h=0.15), h=0.15)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import RunEndedWarning, no_model, refusal
+from bondgraph.errors import RunEndedWarning, caller_depth, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Frozen
@@ -248,7 +248,7 @@ def _result(
         local_rtol=0.0,
     )
     if failure is not None:
-        warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=3)
+        warnings.warn(f'"{program.name}": {failure}', RunEndedWarning, stacklevel=caller_depth())
     return FreeBodyResult(
         program=program,
         p=p,

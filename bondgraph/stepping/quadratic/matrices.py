@@ -41,7 +41,6 @@ class StepOptions:
     facets: int | str
     restitution: Mapping[str, float]
     """Restitution by contact, 0 for contacts without an entry."""
-    ignored: frozenset[str]
     bodies: tuple[TouchingBody, ...] = ()
 
     @property
@@ -169,8 +168,7 @@ def mechanics_of(values: StepValues, options: StepOptions) -> tuple[Sparse, list
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "effort":
-            if f"{path}.{law.state}" not in options.ignored:
-                sums.add_spring(path, law)
+            sums.add_spring(path, law)
         elif isinstance(law, laws.Resistor):
             sums.add_damper(path)
         elif isinstance(law, laws.Source) and law.gives == "effort":

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body
-from screwbond.models.contacts import Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
+from screwbond.models.contacts import LAWS, Compliant, Impact, Maxwell, Rigid, ThreeState, VirtualSpring, Viscoelastic
 
 from bondgraph import Graph, ModelError, RunEndedWarning, compile_model
 from bondgraph.stepping import stepper
@@ -73,6 +73,25 @@ def test_two_ideal_contacts_with_friction_in_a_groove_are_advised_to_be_complian
     assert "a compliant contact" in cure and 'constraint "touch -1.normal"' in cure
     stiff = Compliant(normal_stiffness=1e4, tangential_stiffness=1e3, tangential_damping=10.0, friction=0.3)
     assert compile_model(groove(stiff)).simulate(1e-3, progress=False).ok
+
+
+STIFF = Compliant(normal_stiffness=1e5, tangential_stiffness=1e5, tangential_damping=1e2, friction=0.3)
+NOT_RIGID = (STIFF, Viscoelastic(1e5, 1e4), VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3), Impact(0.5), ThreeState(20.0, 100.0))
+
+
+@pytest.mark.parametrize("law", NOT_RIGID, ids=lambda law: type(law).__name__)
+def test_steps_refuse_every_contact_law_but_the_rigid_one(law: Any) -> None:
+    def stepped(law: Any) -> Any:
+        ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1))
+        touch = contact("touch", ground("floor", surface=plane()), ball, law=law)
+        return stepper(attach_contact(Graph("steps"), touch), "full")
+
+    assert {*map(type, NOT_RIGID), Rigid} == set(LAWS)
+    with pytest.raises(ModelError, match='E502 a step cannot contain contact "touch"') as caught:
+        stepped(law)
+    (problem,) = caught.value.problems
+    assert problem.places[0].file == __file__ and problem.cures[0].startswith("law=Rigid(friction=")
+    assert stepped(Rigid(0.3)).simulate(0.01, step=1e-3, progress=False).ok
 
 
 def test_a_ball_without_friction_needs_inertia_in_steps() -> None:
