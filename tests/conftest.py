@@ -22,32 +22,43 @@ if hasattr(providers, "_get_local_constants"):
 LONGEST = (
     "tests/docs/test_gallery.py",
     "tests/front_door/test_typing.py",
+    "tests/gallery/test_public_models.py",
     "tests/export/test_definitions.py",
     "tests/docs/test_site.py",
+    "tests/test_benchmarks.py",
     "tests/render/test_laws.py",
     "tests/examples/test_notebooks.py",
-    "tests/test_benchmarks.py",
+    "tests/models/contacts/test_starts_in_touch.py",
+    "tests/campaigns/test_modes.py",
     "tests/estimation/test_collisions.py",
     "tests/models/pictures/test_filling.py",
     "tests/render/test_random_graphs.py",
     "tests/models/pictures/test_many_pages.py",
+    "tests/models/pictures/test_legible_pages.py",
     "tests/models/contacts/test_contact_scenarios.py",
+    "tests/models/contacts/test_contact_places.py",
     "tests/models/hand/test_hand_pictures.py",
+    "tests/models/parts/test_records.py",
     "tests/piles/test_piles.py",
+    "tests/test_architecture.py",
+    "tests/models/joints/test_closed_loops.py",
+    "tests/emit/test_kernel_language.py",
     "tests/export/test_twins.py",
+    "tests/export/test_run_in_c.py",
     "tests/models/contacts/test_law_invariance.py",
     "tests/models/test_without_extras.py",
+    "tests/models/delta/test_delta_analysis.py",
+    "tests/models/delta/test_delta_pictures.py",
+    "tests/front_door/test_scripts.py",
     "tests/models/impact/test_impact_study.py",
+    "tests/models/studies/test_artefacts.py",
+    "tests/tracing/test_growth.py",
     "tests/examples/test_examples.py",
-    "tests/models/contacts/test_contact_transport.py",
+    "tests/schedule/test_loops.py",
+    "tests/test_packaging.py",
     "tests/export/test_mechanical_forms.py",
     "tests/export/test_state_equations.py",
     "tests/models/hand/test_hand_graph.py",
-    "tests/test_packaging.py",
-    "tests/models/delta/test_delta_pictures.py",
-    "tests/models/contacts/test_law_friction.py",
-    "tests/models/studies/test_artefacts.py",
-    "tests/models/pictures/test_pages.py",
 )
 
 AT_RELEASES = frozenset(
@@ -103,6 +114,7 @@ AT_RELEASES = frozenset(
 DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
     "tests/docs/test_docs.py": "tests/docs/test_gallery.py",
+    "tests/gallery/test_shown_units.py": "tests/gallery/test_public_models.py",
     "tests/models/delta/test_joints_delta.py": "tests/models/pictures/test_filling.py",
     "tests/test_names.py": "tests/test_architecture.py",
     **{
@@ -187,8 +199,8 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts a slow file near the
-    end."""
+    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first and doctests last, so that no worker starts a slow
+    file near the end."""
     whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
     gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
     if gone:
@@ -198,9 +210,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.release)
     places = {name: place for place, name in enumerate(LONGEST)}
 
-    def place(item: pytest.Item) -> tuple[int, str]:
+    def place(item: pytest.Item) -> tuple[int, bool, str]:
         file = item.nodeid.partition("::")[0]
-        return places.get(_scope(item.nodeid), len(places)), file
+        return places.get(_scope(item.nodeid), len(places)), not file.startswith("tests/"), file
 
     items.sort(key=place)
 

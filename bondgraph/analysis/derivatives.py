@@ -131,9 +131,10 @@ class Ramps:
         ramps, n = self.derivatives, len(self.derivatives.states)
         p = with_zeros(ramps.kernel, point.p)
         p[self.start] = point.t
-        acts = acting(ramps.routine, n + len(ramps.outputs), [np.array([point.t]), point.x, p, point.m]) & (ramps.columns >= n)
+        of_inputs = np.flatnonzero(ramps.columns >= n)
+        acts = acting(ramps.routine, (of_inputs + n + len(ramps.outputs)).tolist(), [np.array([point.t]), point.x, p, point.m])
         if acts.any():
-            first = int(np.flatnonzero(acts)[0])
+            first = int(of_inputs[acts][0])
             dependent = [*(f"{name}'" for name in ramps.states), *ramps.outputs][ramps.rows[first]]
             name, reason = ramps.inputs[ramps.columns[first] - n], "for which a linear system has no matrix"
             raise rate_refusal("E592", dependent, name, reason, ramps.compiled.model.name)

@@ -21,7 +21,7 @@ from bondgraph.model.modal import modal_parameters, parameter_values
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Constant
 from bondgraph.quantities import real
-from bondgraph.units import Conversion, Mismatch, conversion, unknown_unit
+from bondgraph.units import Conversion, Mismatch, conversion, quantity_cure, unknown_unit
 
 COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
@@ -45,16 +45,10 @@ def check_numbers(model: Model) -> Iterator[Problem]:
             if not fine:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
                 cure = "a number" if isinstance(value, str) or callable(value) else ""
-                cure = "the number without quotes" if isinstance(value, str) and _is_number(value) else cure
-                cures = (cure or "check where this value comes from",)
+                if isinstance(value, (list, tuple)) and (units := [each.unit for each in value if isinstance(each, Parameter)]):
+                    cure = f'one unit for all: Parameter([...], "{units[0]}")'
+                cures = (quantity_cure(value) or cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _plain(element: Element) -> bool:
@@ -383,7 +377,11 @@ def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
             fault = conversion(law.spec.unit, expected, np.shape(law.spec.initial), model.domain_symbols) if expected else None
             if isinstance(fault, Mismatch):
                 title = f'{element.kind} "{path}": the unit of its start value cannot be {law.spec.unit!r}'
-                yield unit_problem(title, fault, element.place)
+                problem, unit = unit_problem(title, fault, element.place), getattr(domain, f"{law.gives}_unit")
+                if unit and not isinstance(conversion(law.spec.unit, unit, (), model.domain_symbols), Mismatch):
+                    by_output = f'simulate(..., initial={{"{path}.{law.gives}": Parameter(..., "{law.spec.unit}")}})'
+                    problem = replace(problem, cures=(by_output, *problem.cures))
+                yield problem
 
 
 def _units(element: Element) -> Iterator[tuple[str, str]]:

@@ -18,14 +18,15 @@ from bondgraph.causality.assign import Causality
 from bondgraph.checks.parameters import check_energies, check_ranges
 from bondgraph.compile.starts import START_RTOL, contradicting_friction, sliding_at_start
 from bondgraph.errors import ModelError, Problem, raise_if_any, refusal
-from bondgraph.model.arguments import in_unit
+from bondgraph.model.arguments import has_unit, numbers_in_unit
 from bondgraph.model.element import Element
-from bondgraph.model.laws import InertialField, Parameter, Storage, Storing
+from bondgraph.model.laws import InertialField, Storage, Storing
 from bondgraph.model.mechanics import partials
 from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
+from bondgraph.units import quantity_cure
 from screws.errors import plural
 from screws.names import similar_names
 from screws.numeric_arguments import shortened
@@ -343,17 +344,17 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 def _unit_of(system: System, root: str, value: Any) -> str:
     """Return the unit of a quantity, or "" if the value is a bare number: then large models need not list all names."""
-    return system.values[root].unit if isinstance(value, Parameter) else ""
+    return system.values[root].unit if has_unit(value) else ""
 
 
 def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np.ndarray:
-    array = real(in_unit(model, name, value, unit))
+    array = real(numbers_in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         fault = "not a number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
         title = f'"{name}" cannot be {shortened(value)}'
         why = f"finite numbers of shape {np.shape(like)} are needed; this value is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
-        raise refusal("E124", title, cure, about=model, why=why, places=())
+        raise refusal("E124", title, quantity_cure(value) or cure, about=model, why=why, places=())
     return array
 
 

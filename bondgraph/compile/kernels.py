@@ -77,7 +77,7 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
     """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used, because they
     run only at events and samples."""
     quick = 0 if group[0].name in UNFUSED else QUICK
-    library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
+    library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, cold=True)))
 
     def compile_one(name: str) -> Kernel:
         return library().kernel(name)

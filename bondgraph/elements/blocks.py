@@ -73,7 +73,7 @@ def Block(
         symbols, units = ({key: text for key, text in (table or {}).items() if key in local} for table in (symbols, units))
     law = SignalBlock(
         tuple(inputs),
-        {key: _state(spec, (units or {}).get(key, "")) for key, spec in states.items()},
+        {key: _state(f"{name}.{key}", spec, (units or {}).get(key, "")) for key, spec in states.items()},
         tuple(Equation(names_of(outs, "outs"), as_op(op), names_of(args, "args")) for outs, op, args in equations),
         rates=dict(rates or {}),
         symbols=dict(symbols or {}),
@@ -88,11 +88,11 @@ def Block(
     return Element("block", name, law, (), numbers, paths, law.symbols, None, None, caller_place())
 
 
-def _state(spec: Any, unit: str) -> StateSpec:
+def _state(path: str, spec: Any, unit: str) -> StateSpec:
     if isinstance(spec, StateSpec):
         return spec if spec.unit or not unit else replace(spec, unit=unit)
     unit = unit or unit_of_start(spec)
-    return StateSpec(start_of(in_unit("start value", "it", spec, unit), None), unit=unit)
+    return StateSpec(start_of(path, in_unit(path, "its start value", spec, unit), None), unit=unit)
 
 
 def _path(name: str, value: Any) -> str:

@@ -50,7 +50,7 @@ def Ce(
     law = Storage(
         "effort",
         "q",
-        StateSpec(start_of(initial, None), nominal, unit_of_start(initial), claimed=False),
+        StateSpec(start_of(name, initial, None), nominal, unit_of_start(initial), claimed=False),
         Op("potential", _bound_to_parameters(values, fixed, _potential), _potential_latex(values, fixed)),
         Op("energy", _bound_to_parameters(values, fixed, _energy), r"G(#1)"),
         inverse=Op("amount", _bound_to_parameters(values, fixed, _amount), r"q(#1)"),

@@ -89,6 +89,13 @@ class Curve(Frozen):
         rows[0] -= float(result(float(start)))
         return result
 
+    def derivative(self) -> Curve:
+        """Return the exact derivative, a curve one degree lower; for a linear curve its slopes, which jump at the points."""
+        powers = np.arange(1.0, len(self.coefficients))
+        rows = self.coefficients[1:] * powers[:, None]
+        rows = rows if len(rows) > 1 else np.vstack([rows, np.zeros_like(rows)])
+        return Curve(self.axis, rows, self.kind)
+
     @cached_property
     def inverse(self) -> Curve | None:
         """The inverse, with u and value exchanged, of a linear curve that ascends or descends everywhere; None for any other

@@ -73,8 +73,8 @@ def IC(
     if len(more) > 1:
         raise refusal("E110", f'IC "{name}" cannot use both bias and acceleration', "acceleration alone", about=name)
     dimension = port.get("dimension")
-    q, scalar = _start(position, dimension)
-    v = np.zeros(np.shape(q)) if velocity is None else _start(velocity, dimension)[0]
+    q, scalar = _start(name, position, dimension)
+    v = np.zeros(np.shape(q)) if velocity is None else _start(name, velocity, dimension)[0]
     values = parameters_of(parameters or {})
     formulas = (inertia, 1), (kinetic, 2), (potential, 1), (bias, 2), (acceleration, 3)
     inertia, kinetic, potential, bias, acceleration = (
@@ -92,8 +92,8 @@ def IC(
     return one_port("IC", name, law, values, paths_of(signals), **port)
 
 
-def _start(value: Any, dimension: int | None) -> tuple[Any, bool]:
-    start = start_of(value, dimension)
+def _start(name: str, value: Any, dimension: int | None) -> tuple[Any, bool]:
+    start = start_of(name, value, dimension)
     if np.shape(start) == (1,) and isinstance(start, np.ndarray):
         return start[0], False
     return start, np.ndim(start) == 0

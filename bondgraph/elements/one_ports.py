@@ -202,7 +202,7 @@ def Constraint(
     position = bound(name, position, 0, parameters, named)
     law = IdealConstraint(
         None if position is None else as_op(position, "h"),
-        StateSpec(start_of(initial, dimension), unit=unit_of_start(initial)),
+        StateSpec(start_of(name, initial, dimension), unit=unit_of_start(initial)),
         automaton=automaton,
         active=names_of(active, "active"),
         impulsive=closing == "impulse",
@@ -378,7 +378,9 @@ def _storage(
     initial, nominal = start
     size = port["dimension"] = _size(port.get("dimension"), initial, *linear.values())
     port["domain"] = port.get("domain") or only_domain(linear)
-    state = (*stored, StateSpec(start_of(initial, size), nominal, unit_of_start(initial)))
+    unit = unit_of_start(initial)  # K of a start value in degC, which the check of units refuses
+    start_in_si = in_unit(name, "its start value", initial, unit)
+    state = (*stored, StateSpec(start_of(name, start_in_si, size), nominal, unit))
     law, values = _law(kind, name, state, formulas, port.get("domain"), linear)
     return one_port(kind, name, law, values, paths_of(formulas["signals"]), **port)
 

@@ -226,13 +226,13 @@ def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, R
     return ends
 
 
-def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = LEVEL) -> Library:
+def compile_routines(routines: Sequence[Code], quick: int = QUICK, cold: bool = False) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
     Every routine becomes `void name(const double *block0, ..., double *out)` and, except for a `SpecialisedRoutine`, `name.many`,
-    which loops over samples. Code of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions
-    depend on what else is computed, and a result must be bitwise equal if it is computed alone. The routines must include the
-    `shared` routine of each `SpecialisedRoutine`.
+    which loops over samples. Code of more than `quick` steps, or that is `cold`, is not optimised. With `quick` = 0, nothing is
+    fused either: fusions depend on what else is computed, and a result must be bitwise equal if it is computed alone. The
+    routines must include the `shared` routine of each `SpecialisedRoutine`.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
@@ -242,7 +242,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
         raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("a different name for each",)))
     text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
     # measured: after the tape's rules, LLVM's passes gain no speed, and -O2 takes six to nine times as long to compile
-    code = object_code(text, passes=0, level=level if steps <= quick else 0)
+    code = object_code(text, passes=0, level=0 if cold or steps > quick else LEVEL)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
     tracker, addresses = linked(code, exported, {})

@@ -15,7 +15,18 @@ from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.model.dissipation import HEAT_PORT, heat_path, heat_port
 from bondgraph.model.domains import COEFFICIENTS, GENERIC, SCREW, THERMAL, Domain
 from bondgraph.model.element import Element, Port, PortRef
-from bondgraph.model.laws import ByMode, IdealConstraint, IdealSwitch, Junction, Resistor, SignalBlock, Source, Storage
+from bondgraph.model.laws import (
+    ByMode,
+    IdealConstraint,
+    IdealSwitch,
+    Junction,
+    Ratio,
+    Resistor,
+    SignalBlock,
+    Source,
+    Storage,
+    Transformer,
+)
 from bondgraph.model.modal import parameter_values
 from bondgraph.model.model import Bond, End
 
@@ -62,12 +73,8 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
             count = counts[label] = counts.get(label, 0) + 1
             name = label if count == 1 else f"{label} ({count})"
             drafts.append(_BondDraft(name, (tail, head), (tail_end[1], head_end[1]), link.place))
-    cures = ("connect it to a junction, or remove the element",)
-    for path, ports in free.items():
-        element = flat[path]
-        for port in ports:
-            title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
-            problems.append(Problem("E104", title, places=(element.place,), cures=cures))
+    if any(free.values()):
+        problems += _unconnected(scopes, flat, free)
     ports_by_id = {id(port): port for draft in drafts for port in draft.ports}
     has_properties = any(p.dimension is not None or p.domain is not None or p.frame is not None for p in ports_by_id.values())
     dimensions, domains, frames = (
@@ -81,6 +88,27 @@ def join(scopes: Sequence[Scope], flat: dict[str, Element], problems: list[Probl
         size = dimension if isinstance(dimension, int) else 1
         bonds.append(Bond(draft.name, *draft.ends, size, domain, str(frame) if frame else None, draft.place))
     return tuple(bonds)
+
+
+def _unconnected(scopes: Sequence[Scope], flat: dict[str, Element], free: dict[str, tuple[Port, ...]]) -> Iterator[Problem]:
+    exposed: dict[tuple[str, str], tuple[str, str]] = {}  # path and port of the outermost graph that exposes it
+    for scope in scopes:
+        for part in scope.graph.parts.values():
+            for name in part.ports if isinstance(part, Draft) else ():
+                path, owner, port_name = _resolved(scope, PortRef(part, name))
+                if isinstance(owner, Element) and owner.ports:
+                    exposed.setdefault((path, port_name or owner.ports[0].name), (scope.prefix + part.name, name))
+    for path, ports in free.items():
+        element = flat[path]
+        for port in ports:
+            cures: tuple[str, ...] = ("connect it to a junction, or remove the element",)
+            title = f'port "{port.name}" of {element.kind} "{path}" is not connected'
+            if (path, port.name) in exposed:
+                graph_path, name = exposed[path, port.name]
+                title = f'port "{name}" of "{graph_path}" is not connected'
+                open_end = 'Se("free") for zero effort, Sf("fixed") for zero flow'
+                cures = (f'{graph_path.rpartition(".")[2]}.port("{name}") in a bond to a junction', open_end)
+            yield Problem("E104", title, places=(element.place,), cures=cures)
 
 
 def _invalid_dimensions(path: str, element: Element, port: Port) -> Iterator[Problem]:
@@ -251,11 +279,24 @@ def _clash(
     if attribute == "domain":
         storages = [path.rpartition(".")[2] for _, path in (first, second) if _implying(flat[path])]
         cures = (*(f'I("{name}", inertia=...) without a domain' for name in storages), *cures)
+    if attribute == "dimension" and (turned := _transposed(draft, first[0], second[0], flat)):
+        cures = (turned,)
     requests, places = (request(first), request(second)), (flat[first[1]].place, flat[second[1]].place, draft.place)
     pushing = next((flat[path] for _, path in (first, second) if isinstance(flat[path].law, Source)), None)
     if attribute == "dimension" and pushing is not None and any(_is_of_screws(flat[path]) for _, path in (first, second)):
         return _no_screw(code, title, pushing, requests, places)
     return Problem(code, title, requests, places, cures)
+
+
+def _transposed(draft: _BondDraft, first: object, second: object, flat: dict[str, Element]) -> str:
+    """Return the cure if the other port of a transformer or gyrator has the dimension that this end lacks."""
+    for end in draft.ends:
+        ports = flat[end.element].ports
+        if isinstance(flat[end.element].law, Ratio) and {port.dimension for port in ports} == {first, second}:
+            one, two = (port.dimension for port in ports)
+            rows, columns = (two, one) if isinstance(flat[end.element].law, Transformer) else (one, two)
+            return f'a matrix of shape ({columns}, {rows}), the transpose, in {flat[end.element].kind} "{end.element}"'
+    return ""
 
 
 def _implying(element: Element) -> str | None:

@@ -72,7 +72,7 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 def in_units(**units: str) -> Callable[[T], T]:
     """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI). A `Parameter` instead of
-    a number, or in a list of numbers, is converted; if the dimension of its unit differs, it is refused as in `in_unit`."""
+    a number, or in a list or dictionary of numbers, is converted; a unit of another dimension is refused as in `in_unit`."""
 
     def decorated(function: Any) -> Any:
         is_record = isinstance(function, type)
@@ -81,12 +81,12 @@ def in_units(**units: str) -> Callable[[T], T]:
 
         @functools.wraps(body)
         def converted(*arguments: Any, **keywords: Any) -> Any:
-            if any(map(_has_unit, (*arguments, *keywords.values()))):
+            if any(map(has_unit, (*arguments, *keywords.values()))):
                 values = signature.bind(*arguments, **keywords)
                 about = str(keywords.get("name", next((a for a in arguments if isinstance(a, str)), function.__name__)))
                 for name, value in _named_values(values).items():
-                    if name in units and _has_unit(value):
-                        _set_value(values, name, _numbers_in_unit(about, name, value, units[name]))
+                    if name in units and has_unit(value):
+                        _set_value(values, name, numbers_in_unit(about, name, value, units[name]))
                 return body(*values.args, **values.kwargs)
             return body(*arguments, **keywords)
 
@@ -99,8 +99,9 @@ def in_units(**units: str) -> Callable[[T], T]:
     return decorated
 
 
-def _has_unit(value: Any) -> bool:
-    return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
+def has_unit(value: Any) -> bool:
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return isinstance(value, Parameter) or any(map(has_unit, parts))
 
 
 def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
@@ -118,10 +119,15 @@ def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
     (values.arguments if name in values.signature.parameters or variadic is None else values.arguments[variadic])[name] = value
 
 
-def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+def numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
+    """Return `in_unit` of a value, or of each value in a list, for which `unit` may list units, "rad, m", or in a dictionary."""
+    if isinstance(value, Mapping):
+        return {each: numbers_in_unit(about, f'{argument}["{each}"]', number, unit) for each, number in value.items()}
     if not isinstance(value, (list, tuple)):
         return in_unit(about, argument, value, unit)
-    return [_numbers_in_unit(about, argument, each, unit) for each in value]
+    separate = unit.split(", ")
+    units = separate if len(separate) == len(value) and ";" not in unit else [unit] * len(value)
+    return [numbers_in_unit(about, argument, each, its) for each, its in zip(value, units, strict=True)]
 
 
 def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:
@@ -210,10 +216,10 @@ def unit_of_start(initial: Any) -> str:
     return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
 
 
-def start_of(initial: Any, dimension: int | None) -> Any:
+def start_of(name: str, initial: Any, dimension: int | None) -> Any:
     if type(initial) is float and dimension in (None, 1):
         return np.float64(initial)
-    initial = in_unit("start value", "it", initial, "")
+    initial = in_unit(name, "its start value", initial, "")
     start = real(initial)
     if start is None:
         return initial

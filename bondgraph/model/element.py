@@ -107,7 +107,7 @@ def _shown(parameter: Parameter, unit: str) -> str:
 
 @short_repr
 class PortRef(NamedTuple):
-    """Reference to a port of an element or of a nested graph by name."""
+    """Reference, by name, to a port of an element or of a nested graph."""
 
     owner: Any
     name: str

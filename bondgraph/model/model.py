@@ -74,7 +74,7 @@ class ContactPoint:
     gap_rate: str
     """Signal: rate of the gap, m/s."""
     normal: SignalEntry | None = None
-    """Force that presses the bodies apart, N, positive; None if only time stepping provides it."""
+    """Force that pushes the bodies apart, N, positive; None if only time stepping provides it."""
     slip: tuple[SignalEntry, ...] = ()
     """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s, of the components on which
     the law acts."""

@@ -26,6 +26,7 @@ from bondgraph.passes.repeatability import is_users
 from screws.errors import plural
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+_INDEXED_NUMBER = ("scalar variable", "'float' object is not subscriptable", "'TapeScalar' object is not subscriptable")
 _TIME = frozenset({"t", "time"})
 
 
@@ -187,10 +188,24 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
     if isinstance(error, TypeError) and (wrong := wrong_arguments(statement, system, owner)) is not None:
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
     reason = f"{type(error).__name__}: {error}"
+    if isinstance(error, (IndexError, TypeError)) and any(words in str(error) for words in _INDEXED_NUMBER):
+        return _component_of_a_number(title, reason, statement, model, arguments)
     if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
         title = f"{_owner(statement, model)}: the shapes of its parameters and signals are inconsistent"
         return _problem("E128", title, statement, model, arguments, reason)
     return _problem("E129", title, statement, model, arguments, reason)
+
+
+def _component_of_a_number(title: str, reason: str, statement: Statement, model: Model, arguments: list[Any]) -> Problem:
+    numbers = [name for name, value in zip(statement.args, arguments, strict=True) if _shape(value) == ()]
+    are = "which is a number" if len(numbers) == 1 else "which are numbers"
+    why = [f"it may read a component of {' or '.join(map(_readable, numbers))}, {are}"] if numbers else []
+    owner, cures = owner_of(statement, model), ["a formula of the number itself"]
+    for path, _, state in (name.rpartition(".") for name in numbers):
+        source = model.elements.get(path)
+        if source is not None and isinstance(source.law, SignalBlock) and state in source.law.states():
+            cures.append(f'a start value with these components in block "{path}"')
+    return Problem("E129", title, (*why, reason), (owner.place if owner else None,), tuple(cures[:2]))
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:

@@ -114,7 +114,7 @@ def _guards(system: System) -> list[Statement]:
 def values_of_routines(system: System) -> dict[str, list[str]]:
     """Return the names of the values that each routine computes, in order; outputs and resets are omitted.
 
-    There is no `rates_and_powers`: with thousands of states the call that it would save is negligible.
+    There is no `rates_and_powers`: with thousands of states, the call that it would save costs little.
     """
     routines = {
         "rates": [state.rate for state in system.states],

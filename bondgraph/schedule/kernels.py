@@ -73,7 +73,7 @@ def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tup
     """Split off the expressions that depend only on parameters.
 
     With `sizes`, all outputs are results of `main`, cut into these sizes; without `sizes`, the results of `main` are the outputs
-    that vary, each alone.
+    that vary, each as a separate result.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))

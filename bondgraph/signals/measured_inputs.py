@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import Any, Unpack
 
 import numpy as np
@@ -137,8 +138,12 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
         cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
-        if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
-            cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
+        rows = real(source)
+        if rows is not None and rows.ndim == 2 and min(rows.shape) > 1:
+            first, second = ("a[0]", "a[1]") if rows.shape[0] == 2 else ("a[:, 0]", "a[:, 1]")
+            cures = (f"({first}, {second}): points and values of this table, a = np.asarray(...)",)
+        elif rows is not None and not isinstance(value, (str, NoneType)):
+            cures = (f'measured("{name}", (points, values)), one pair of arrays',)
         raise _refused("E444", name, f"{type(source).__name__} contains no columns", "a table has points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
@@ -231,6 +236,14 @@ def _read_file(name: str, path: Path, value: str | None, over: str | None) -> _C
     unquoted = re.sub('"[^"]*"', "", first)
     delimiter = next((mark for mark in ";\t," if mark in unquoted), ",")
     comma = delimiter != ","
+    if (
+        delimiter not in unquoted
+        and len(cells := lines[labels[-1] - 1].split()) > 1
+        and all(_number(each, True) for each in cells)
+    ):
+        skipped = f", skiprows={labels[0]}" if None in [_number(each, True) for each in first.split()] else ""
+        title, cure = f'the columns of "{path}" are separated by spaces', f'tuple(numpy.loadtxt("{path}"{skipped}, unpack=True))'
+        raise _refused("E444", name, title, lines[labels[-1] - 1].strip()[:60], "commas between the columns", cure)
     headers, units = _row(first, delimiter), dict[str, str]()
     if all(_number(cell, comma) is not None or _moment(cell) is not None for cell in headers):
         above = lines[labels[0] - 2].lstrip() if labels[0] > 1 else ""

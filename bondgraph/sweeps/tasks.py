@@ -174,7 +174,7 @@ class Kept:
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Result) -> np.ndarray:
-        """Return the column's values of a finished run; users' functions need a `Result`.
+        """Return the column's values of a finished run.
 
         Raises `ModelError` E365 if a user's function fails or does not return numbers.
         """

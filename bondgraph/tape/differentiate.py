@@ -171,8 +171,8 @@ _SWITCHES = frozenset((op.LESS, op.LESS_EQUAL, op.SIGN, op.FLOOR, op.SEARCHSORTE
 
 
 def _continuous_count(tape: Tape, position: int) -> int:
-    """Return the number of entries up to the argument of a search, plus the part of the way to the next entry; outside the table,
-    at most half of the way beyond its ends."""
+    """Return the number of table entries up to the argument of a search, plus the fraction of the interval to the next entry;
+    outside the table, extrapolate by at most half an interval."""
     _, argument, table = tape.nodes[position]
     last, one = tape.constant(len(tape.entries_of(table)) - 1.0), tape.constant(1.0)
     low = tape.function(

@@ -84,7 +84,8 @@ def term_sizes(tape: Nodes, values: Mapping[int, Any]) -> dict[int, Any]:
             size = sizes[arguments[0]]
         else:
             size = np.abs(values[position])
-        sizes[position] = np.where(values[position] == 0.0, 0.0, size)[()]
+        zero = values[position] == 0.0
+        sizes[position] = np.where(zero, 0.0, size) if np.ndim(zero) else 0.0 if zero else size
     return sizes
 
 

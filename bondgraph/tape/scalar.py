@@ -145,7 +145,10 @@ class TapeScalar:
     def __float__(self) -> float:
         value = self.value
         if value is None:
-            raise TraceError("a traced value has no number yet; keep it in an object array (screws.scalars.array)")
+            raise TraceError(
+                "a traced value has no number yet (`float`, a function of `math`, a NumPy array of floats); use the functions of "
+                "screws.scalars, such as sin and array"
+            )
         return value
 
     def _function(self, name: str, *arguments: Any) -> TapeScalar:

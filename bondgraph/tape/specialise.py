@@ -39,20 +39,25 @@ def _rewritten(
     """Return the outputs after replacing nodes from `first` on and removing the input tables of the `selected` blocks."""
     roots = [tape.scalar(output).index for output in outputs]
     new: dict[int, int] = {}
+    changed = new.keys()
     for position in reachable(tape, roots, first):
-        code, *arguments = tape.nodes[position]
         if position in replaced:
             new[position] = replaced[position]
-        elif code > op.INPUT:
-            now = [new[a] if a in new else a for a in arguments]  # noqa: SIM401
-            table = tape.nodes[arguments[1]] if code in op.LOOKUPS else ()
-            entries = tape.entries_of(arguments[1]) if table and table[0] == op.TABLE_OF_INPUTS else []
-            if entries and table[1] in selected:
-                new[position] = tape.selection(code, now[0], entries)
-            elif any(a in replaced for a in entries):
-                new[position] = tape.lookup(code, now[0], [replaced.get(a, a) for a in entries])
-            elif now != arguments:
-                new[position] = tape.apply(code, *now)
+            continue
+        code, *arguments = tape.nodes[position]
+        if code <= op.INPUT:
+            continue
+        if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
+            block, entries = tape.nodes[arguments[1]][1], tape.entries_of(arguments[1])
+            if entries and block in selected:
+                new[position] = tape.selection(code, new.get(arguments[0], arguments[0]), entries)
+                continue
+            if any(a in replaced for a in entries):
+                entries = [replaced.get(a, a) for a in entries]
+                new[position] = tape.lookup(code, new.get(arguments[0], arguments[0]), entries)
+                continue
+        if not changed.isdisjoint(arguments) and (now := [new[a] if a in new else a for a in arguments]) != arguments:  # noqa: SIM401
+            new[position] = tape.apply(code, *now)
     return tuple(TapeScalar(tape, new.get(root, root)) for root in roots)
 
 

@@ -58,16 +58,19 @@ def with_ramps(system: System, names: Iterable[str]) -> tuple[System, dict[str, 
     ), slopes
 
 
-def acting(routine: Routine, first: int, blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """Return, for each output of a routine from the `first`, whether it exceeds the rounding error of its terms, at each point of
-    the blocks (..., length)."""
+def acting(routine: Routine, which: Iterable[int], blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """Return, for each of these outputs of a routine, whether it exceeds the rounding error of its terms, at each point of the
+    blocks (..., length)."""
     values: dict[int, Any] = {}
-    roots = [routine.tape.scalar(output).index for output in routine.outputs]
+    roots, points = [routine.tape.scalar(routine.outputs[k]).index for k in which], np.shape(blocks[0])[:-1]
     evaluate_nodes(routine.tape, roots, blocks_of_tape(routine, blocks), values)
-    with np.errstate(invalid="ignore"):
-        sizes, points = term_sizes(routine.tape, values), np.shape(blocks[0])[:-1]
-    acts = [np.broadcast_to(np.abs(values[root]) > SMALLEST_EFFECT * sizes[root], points) for root in roots[first:]]
-    return np.array(acts, dtype=bool).reshape(len(acts), *points)
+    acts = np.zeros((len(roots), *points), dtype=bool)
+    if any(np.any(values[root]) for root in roots):
+        with np.errstate(invalid="ignore"):
+            sizes = term_sizes(routine.tape, values)
+        for k, root in enumerate(roots):
+            acts[k] = np.abs(values[root]) > SMALLEST_EFFECT * sizes[root]
+    return acts
 
 
 Causes = dict[str, tuple[str, ...]]
@@ -97,7 +100,7 @@ def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[Causes, 
     met: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = {}, {}
     for t, x, numbers, m in _points(traced.context.system, inputs):
         numbers[:, places[START].start] = t[:, 0]
-        for k in np.flatnonzero(acting(routine, 0, (t, x, numbers, m)).any(axis=-1)):
+        for k in np.flatnonzero(acting(routine, range(len(routine.outputs)), (t, x, numbers, m)).any(axis=-1)):
             group, name = owners[matrix.rows[k]]
             met[group is values].setdefault(name, {})[columns[matrix.columns[k]][0]] = None
     of_parts, of_values = ({name: tuple(causes) for name, causes in each.items()} for each in met)

@@ -62,6 +62,7 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "01234567
 _LONGEST, _LARGEST = 200, 10_000
 """Maximum number of characters of a unit string, and maximum length, in bits, of the numbers of a unit."""
 _SHOWN = 3
+_QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
@@ -252,6 +253,23 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
         if isinstance(each, Unreadable):
             return each
     return None
+
+
+def quantity_cure(text: object) -> str:
+    """Return how to write a number, perhaps with a unit, that was given as text; "" for anything else.
+
+    >>> quantity_cure("50 N/mm"), quantity_cure("1e3"), quantity_cure("large"), quantity_cure("5 xy")
+    ('Parameter(50, "N/mm")', 'the number without quotes', '', '')
+    """
+    match = _QUANTITY.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return ""
+    number, unit = match.groups()
+    if not unit:
+        return "the number without quotes"
+    if isinstance(read(unit), Unreadable):
+        unit = next(iter(_likely_spellings(unit)), "")
+    return f'Parameter({number}, "{unit}")' if unit else ""
 
 
 def symbols_of(units: Iterable[str]) -> frozenset[str]:

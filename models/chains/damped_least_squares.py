@@ -253,8 +253,15 @@ def _goals(tree: Tree, goal: Any) -> Array:
             return np.array([pose_from_state(x).astype(float) for x in rows]).reshape(*values.shape[:-1], 4, 4)
         if values.shape[-1] == 3:
             return values
+    fault = f"the goal has the shape {values.shape}" if values.ndim else f"the goal is {goal!r:.60}"
+    if values.ndim and np.isnan(values).any():
+        fault += " with NaN"
+    elif values.shape[-2:] == (4, 4):
+        fault = "the goal is not [[R, p], [0, 1]] with orthogonal R of determinant 1"
+    elif values.shape[-1:] == (7,):
+        fault = "the quaternion of the goal does not have the norm 1"
     cure = "a pose (4, 4) or (7,) with a unit quaternion, a point (3,), or rows of one of these"
-    title = f"not a pose or point: the goal has the shape {values.shape}" + " with NaN" * bool(np.isnan(values).any())
+    title = f"not a pose or point: {fault}"
     raise refusal("E338", title, cure, about=tree.name)
 
 

@@ -34,7 +34,7 @@ from screwbond.models.chains.trees import Section, Tree, as_floats
 
 from bondgraph import IC, J1, MTF, TF, Block, Element, Graph, Op, Parameter, R
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.arguments import in_unit, in_units, names_of
+from bondgraph.model.arguments import in_unit, in_units, names_of, numbers_in_unit
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
@@ -308,6 +308,20 @@ class ChainGraph(Graph):
         self.chain = tree
         self.link_ports = tuple(ports)
 
+    def port(self, name: str) -> PortRef:
+        """Return a port. Raises `ModelError` E454 for a joint or link without a port."""
+        joint = name.removeprefix("joint ")
+        cures = [f'port("joint {joint}"), with joint_ports=["{joint}"] of chain_graph'] if joint in self.chain.coordinates else []
+        cures += (
+            [f'ports=["{name}"] of chain_graph, for the screw port of the link']
+            if any(name == link.name for link in self.chain.links)
+            else []
+        )
+        if name in self.ports or not cures:
+            return super().port(name)
+        title, why = f'chain "{self.name}" has no port "{name}"', f"ports: {', '.join(self.ports)}"
+        raise refusal("E454", title, *cures, about=self.name, why=why)
+
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
         """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces the link's own.
 
@@ -374,8 +388,8 @@ def chain_graph(
     if n:  # `problems_of` refuses a tree that does not move
         motion = joint_domain(tree)
         stiffness = quotient(motion.effort_unit, motion.displacement_unit)
-        position = in_unit(label, "position", position, motion.displacement_unit)
-        velocity = in_unit(label, "velocity", velocity, motion.flow_unit)
+        position = numbers_in_unit(label, "position", position, motion.displacement_unit)
+        velocity = numbers_in_unit(label, "velocity", velocity, motion.flow_unit)
         stop_stiffness = in_unit(label, "stop_stiffness", stop_stiffness, stiffness)
         stop_dissipation = in_unit(label, "stop_dissipation", stop_dissipation, quotient("1", motion.flow_unit))
     q0, v0 = (np.zeros(n) if values is None else as_floats(values) for values in (position, velocity))

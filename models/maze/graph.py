@@ -189,7 +189,8 @@ AT_GATE = Op(
 
 
 def maze_automaton(maze: MazeParameters) -> Automaton:
-    """Return the state machine. It reads the coordinates `q`, both constraints, and the gate angle in `reference.k`.
+    """Return the automaton, which switches both constraints. Its guards read the coordinates `q`, the constraint `normal`, the
+    turns in `landing`, and the gate angle in `reference.k`.
 
     A run ends when the ball leaves a ring that would have to pull it, or meets the inner side of the innermost ring, which is not
     modelled.

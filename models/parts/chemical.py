@@ -14,6 +14,7 @@ from screwbond.models.parts.record import Shelf, Value, number
 
 from bondgraph import J0, J1, TF, Block, C, Element, Graph, R, Re, Se, multiport
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import in_units
 from screws.scalars import array, exp, log, maximum, sqrt
 
 SHELF = Shelf("chemical")
@@ -147,6 +148,7 @@ MASS_ACTION = (
 
 
 @SHELF.part(MASS_ACTION, "Oster, Perelson and Katchalsky 1973", "T=298.15 K")
+@in_units(amounts="mol", chemostats="mol", potentials="J/mol", constants="1/mol")
 def network(
     name: str,
     text: Text,
@@ -172,7 +174,7 @@ def network(
     chemostats, potentials : species that are held at an amount, or at a potential, J/mol, with the constant K = 1.
     ports : species that are stored outside; each is a port.
     species : all species, so that a mistyped species in the text is refused.
-    rates : values of the rates that the text names.
+    rates : values of the rates that the text names; without energy they are parameters of a run, `amounts.<rate>`.
     contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
     constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
@@ -188,13 +190,15 @@ def network(
     refuse_wrong(name, net.species, above=0.0, chemostats=chemostats, constants=constants, ports=dict.fromkeys(ports, 1.0))
     field = MassAction(net, amounts)
     if not net.reversible:
-        return _kinetics(name, field, {**chemostats, **{each: exp(mu / RT) for each, mu in potentials.items()}}, ports)
+        named = {word for reaction in net.reactions for word in reaction.rate_names} - {"q", "rate", *net.species}
+        rates = {word: value for word, value in rates.items() if word in named}
+        return _kinetics(name, field, {**chemostats, **{each: exp(mu / RT) for each, mu in potentials.items()}}, ports, rates)
     K = net.constants(name, {**dict.fromkeys(potentials, 1.0), **constants})
     by_amount = {each: RT * log(K[each] * x) for each, x in chemostats.items()}
     return _bonds(Graph(name), field, K, RT, {**by_amount, **potentials})
 
 
-def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str]) -> Graph:
+def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Sequence[str], rates: Mapping[str, float]) -> Graph:
     if ports:
         title, why = f'network "{name}": {", ".join(ports)} cannot be a port', 'a reaction with "->" has no potentials'
         raise refusal("E572", title, '"<->" and a reverse rate', about=name, why=why)
@@ -203,11 +207,11 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
         return [*field.amounts(q), *(held[each] for each in field.net.held)]
 
     equations = [
-        ("rate", lambda q: pack(field.changes(amounts(q))), ["q"]),
+        ("rate", lambda q, *values: pack(field.changes(amounts(q), dict(zip(rates, values, strict=True)))), ["q", *rates]),
         (field.net.species, lambda q: tuple(field.in_order(amounts(q))), ["q"]),
     ]
     part = Graph(name)
-    part.add(Block("amounts", equations, states={"q": pack(field.start)}, rates={"q": "rate"}))
+    part.add(Block("amounts", equations, states={"q": pack(field.start)}, rates={"q": "rate"}, parameters=dict(rates)))
     return part
 
 

@@ -42,6 +42,8 @@ class Reaction:
     begin: int
     """Column where the reaction begins, from 1."""
     text: str
+    rate_names: tuple[str, ...] = ()
+    """The words that state the rates: names of rates, or numbers."""
 
     def column(self, species: str) -> int:
         place = re.search(rf"\b{species}\b", self.text)
@@ -181,18 +183,22 @@ class MassAction:
     def in_order(self, amounts: Sequence[Any]) -> list[Any]:
         return [amounts[self._place[each]] for each in self.net.species]
 
-    def rates(self, amounts: Sequence[Any]) -> list[Any]:
-        def speed(factor: float, side: Mapping[str, int]) -> Any:
+    def rates(self, amounts: Sequence[Any], values: Mapping[str, Any] = EMPTY) -> list[Any]:
+        """Return the rates of the reactions; `values` replace rates by name."""
+
+        def speed(factor: Any, side: Mapping[str, int]) -> Any:
             return prod((amounts[self._place[s]] for s, n in side.items() for _ in range(n)), start=factor)
 
-        return [
-            speed(each.forward, each.reactants) - (0.0 if each.reverse is None else speed(each.reverse, each.products))
-            for each in self.net.reactions
-        ]
+        def difference(each: Reaction) -> Any:
+            one, other = (values.get(name) for name in (*each.rate_names, "", "")[:2])
+            forward = speed(each.forward if one is None else one, each.reactants)
+            return forward - (0.0 if each.reverse is None else speed(each.reverse if other is None else other, each.products))
 
-    def changes(self, amounts: Sequence[Any]) -> list[Any]:
+        return [difference(each) for each in self.net.reactions]
+
+    def changes(self, amounts: Sequence[Any], values: Mapping[str, Any] = EMPTY) -> list[Any]:
         total: dict[str, Any] = dict.fromkeys(self.net.species, 0.0)
-        for reaction, speed in zip(self.net.reactions, self.rates(amounts), strict=True):
+        for reaction, speed in zip(self.net.reactions, self.rates(amounts, values), strict=True):
             for each, count in reaction.change.items():
                 total[each] = total[each] + count * speed
         return [total[each] for each in self.states]
@@ -298,11 +304,13 @@ def _reaction(
     arrow, colon = re.search(r"<?->", text), text.find(":")
     if arrow is None or colon < arrow.end():
         raise wrong(0, "a reaction needs an arrow, <-> or ->, then a colon and its rates")
-    values = []
+    words, values = [], []
     for word in re.finditer(r"\S+", text[colon + 1 :]):
         value = rates.get(word[0]) if word[0] in rates else _number(word[0])
         if value is None or not (value > 0 and isfinite(value)):
-            raise wrong(colon + 1 + word.start(), f'"{word[0]}" is not a rate', "a positive number, or a name in rates")
+            named = f', or rates={{"{word[0]}": 1.0}}' if word[0].isidentifier() else ""
+            raise wrong(colon + 1 + word.start(), f'"{word[0]}" is not a rate', f"a positive number{named}")
+        words.append(word[0])
         values.append(float(value))
     reactants, products = side(0, arrow.start()), side(arrow.end(), colon)
     needed = 2 if arrow[0] == "<->" else 1
@@ -312,7 +320,8 @@ def _reaction(
         cure = "two rates, or one with constants of all its species" if needed == 2 else _FORM
         raise wrong(colon, f"{plural(len(values), 'rate')}, where {arrow[0]} needs {needed}", cure)
     column = begin + 1 + len(text) - len(text.lstrip())
-    return Reaction(reactants, products, values[0], values[1] if needed == 2 else None, line, column, text[:colon].strip())
+    reverse, equation = values[1] if needed == 2 else None, text[:colon].strip()
+    return Reaction(reactants, products, values[0], reverse, line, column, equation, tuple(words) if len(words) == needed else ())
 
 
 def _number(word: str) -> float | None:

@@ -247,7 +247,9 @@ _OTHER_DEFAULTS = _ignored(
     "site camera light pair tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
 )
 
-_EQUALITY_DEFAULT = _many({}, ignored=_CONTACT, refused=_refused("an equality itself says if it is active", "active", ("true",)))
+_EQUALITY_DEFAULT = _many(
+    {}, ignored=_CONTACT, refused=_refused("each equality states whether it is active", "active", ("true",))
+)
 _DEFAULT_PARTS: dict[str, ElementRule] = {
     "equality": _EQUALITY_DEFAULT,
     "joint": _JOINT,
@@ -291,7 +293,7 @@ _OPTION = _many(
             ignored={
                 **_ignored("set by chain_graph(..., gravity=...)", "gravity"),
                 **_ignored("chain_graph(..., limits=...) sets what happens at limits", "limit constraint"),
-                **_ignored("the graph does not use dry friction of joints", "frictionloss"),
+                **_ignored("the graph does not model dry friction of joints", "frictionloss"),
                 **_ignored("contacts are made in the graph around the robot", "contact filterparent midphase nativeccd multiccd"),
                 **_ignored(
                     "a setting of the solver",

@@ -20,7 +20,7 @@ import numpy as np
 
 from screws import arrays
 from screws.calls.annotations import Shape, accepts, described, fits, is_misshapen, resolved, shapes_of
-from screws.errors import CallError, ScrewbondError, is_own, plural
+from screws.errors import CallError, ScrewbondError, is_called_by_user, is_own, plural
 from screws.names import explain_access, explain_module, similar_names
 from screws.numeric_arguments import shown
 
@@ -35,7 +35,7 @@ _SHAPED = re.compile(rf"\b({'|'.join(name for name, value in vars(arrays).items(
 """Annotation that states a shape."""
 _NO_SCALAR = (str, Mapping, type(None), FunctionType)
 _LEAST = {"bool": None, "int": -math.inf, "Natural": 0, "Count": 1}
-"""Annotations of flags and whole numbers -> None, or the least number."""
+"""Smallest allowed value of an argument, by its annotation: None for a flag, a number for a whole number."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -93,7 +93,7 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
         refused = None
         for name, order, least in checked:
             value = keywords[name] if name in keywords else arguments[order] if order < len(arguments) else None
-            if (isinstance(value, str) if least is None else _is_no_count(value, least)) and _is_called_by_user():
+            if (isinstance(value, str) if least is None else _is_no_count(value, least)) and is_called_by_user():
                 least_text = f" from {least:g}" if least not in (None, -math.inf) else ""
                 cure = f"{name}=True or {name}=False" if least is None else f"{name}=<a whole number{least_text}>"
                 refused = CallError("E150", f"{function.__name__}(): `{name}` cannot be {shown(value)}", cure)
@@ -104,13 +104,13 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:
             if isinstance(error, ScrewbondError) and not isinstance(error, AttributeError):
                 raise
-            explained = refused or (explanation(function, arguments, keywords) if _is_called_by_user() else None)
+            explained = refused or (explanation(function, arguments, keywords) if is_called_by_user() else None)
             if explained is None:
                 raise
             raise explained from error
         if refused is not None:  # an error of the function itself comes first
             raise refused
-        if geometric and _is_called_by_user():
+        if geometric and is_called_by_user():
             shapes = _allowed_shapes(function)
             named = [*zip(shapes, arguments, strict=False), *keywords.items()]
             misshapen = any(shapes[name] and is_misshapen(value, shapes[name]) for name, value in named)
@@ -137,10 +137,6 @@ def _is_no_count(value: Any, least: float) -> bool:
     if type(value) is int:
         return value < least
     return isinstance(value, float) and not (value == math.inf or (value >= least and value.is_integer()))
-
-
-def _is_called_by_user() -> bool:
-    return not is_own(sys._getframe(2).f_globals.get("__name__", ""))
 
 
 @functools.cache

@@ -13,7 +13,8 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED, cu
 
     A name that differs only in case is a certain match. Then come names that differ only in underscores, spaces and case; for a
     path such as `damper.resistance`, names of the same part; names whose likeness (0 to 1) is `cutoff` or more, before names of
-    the same part if the first is almost equal; and finally longer names that contain the unknown name.
+    the same part if the first is almost equal; longer names that contain the unknown name; and without any of these, names of
+    other parts with the same last word.
 
     >>> similar_names("PID", ["gain", "pid", "sampled_pid"])
     ['pid']
@@ -36,7 +37,10 @@ def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED, cu
     containing = [each for each in all_names if len(wanted) > 2 and wanted in _letters(each)]
     if near and _likeness(str(name).lower(), near[0].lower()) > 0.85:
         of_part, near = [], [*near, *of_part]
-    return list(dict.fromkeys([*same, *of_part, *near, *containing]))[:most]
+    likely = [*same, *of_part, *near, *containing]
+    if part and not likely:
+        likely = sorted((each for each in all_names if each.endswith(f".{local}")), key=lambda each: each.count("."))
+    return list(dict.fromkeys(likely))[:most]
 
 
 def _likeness(name: object, other: str) -> float:

@@ -11,11 +11,13 @@ from bondgraph import (
     J0,
     J1,
     MTF,
+    TF,
     X0,
     Automaton,
     Block,
     C,
     Constraint,
+    Element,
     Graph,
     I,
     ModelError,
@@ -29,6 +31,23 @@ from bondgraph import (
     compile_model,
 )
 from tests.inner.model import Storage
+
+
+def two_to_one(two_port: Element) -> Graph:
+    """A vector of two masses at port 1."""
+    two, end = J1("two", dimension=2), J1("end")
+    graph = Graph("model").connect(two, I("masses", [1.0, 2.0])).connect(two, two_port).connect(two_port, end)
+    return graph.connect(end, C("c", capacitance=1.0))
+
+
+def unconnected() -> Graph:
+    """A part with three ports inside a part that exposes one of them; two are connected."""
+    motor, unit, shaft = Graph("motor"), Graph("unit"), J1("shaft")
+    for name in "abc":
+        winding = TF(f"winding {name}", 2.0)
+        motor.connect(winding.port("2"), shaft).expose(name, winding.port("1"))
+    unit.connect(Se("u", 1.0), motor.port("b"))
+    return Graph("model").connect(Se("u", 1.0), unit.expose("a", motor.port("a")).port("a"))
 
 
 def loop(*parts, **more) -> Graph:

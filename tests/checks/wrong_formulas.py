@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from bondgraph import GY, IC, MTF, TF, C, Ce, EulerJunction, I, R, Se, StateSpec, Transition, by_mode, signals
-from tests.checks.small_graphs import Case, block, loop, turned, with_automaton
+from tests.checks.small_graphs import Case, block, loop, rc, turned, with_automaton
 
 FORMULAS: list[Case] = [
     # blocks
@@ -65,6 +65,17 @@ FORMULAS: list[Case] = [
     ),
     ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "takes 2 arguments (f, g)")),
     ("E129", lambda: loop(Se("u", 1.0), R("r", effort=lambda f: f / 0)), ('R "r"', "ZeroDivisionError")),
+    (
+        "E129",
+        lambda: loop(Se("u", lambda q: q[0], signals="c.q"), C("c", capacitance=1.0)),
+        ("component of c.q, which is a number",),
+    ),
+    ("E129", lambda: loop(C("c", energy=lambda q: q[0] ** 2), I("m", 1.0)), ("component of c.q, which is a number", "itself")),
+    (
+        "E129",
+        lambda: rc().add(signals.sampled("law", lambda x, q: [x[0] + q, q], period=0.1, signals="c.q")),
+        ("component of law.y or c.q, which are numbers", 'a start value with these components in block "law"'),
+    ),
     ("E128", lambda: turned(), ('MTF "turn"', "are inconsistent", "matmul")),
     ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
     ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.noise")),

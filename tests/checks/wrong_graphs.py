@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Constraint, Graph, I, R, Se, Transition
-from tests.checks.small_graphs import Case, itself, loop, ports, rc, switched, twice_on, unfed, wired, with_automaton, with_part
+from bondgraph import GY, J0, J1, MTF, TF, X0, Automaton, Block, C, Constraint, Graph, I, R, Se, Transition
+from tests.checks.small_graphs import (
+    Case,
+    itself,
+    loop,
+    ports,
+    rc,
+    switched,
+    twice_on,
+    two_to_one,
+    unconnected,
+    unfed,
+    wired,
+    with_automaton,
+    with_part,
+)
 
 GRAPHS: list[Case] = [
     # objects that are not graphs
@@ -37,6 +51,9 @@ GRAPHS: list[Case] = [
     ("E103", lambda: loop(C("c", capacitance=1.0, dimension=-1), R("r", 1.0)), ('C "c" has dimension -1',)),
     ("E103", lambda: loop(C("c", capacitance=1.0), R("r", 1.0, dimension=0)), ('R "r" has dimension 0',)),
     ("E104", lambda: loop(C("c", capacitance=1.0), R("r", 1.0), TF("t", 2.0)), ('port "2" of TF "t"', "connect it")),
+    ("E103", lambda: two_to_one(TF("t", [[1.0], [2.0]])), ('1 "two" has dimension 2', 'shape (1, 2), the transpose, in TF "t"')),
+    ("E103", lambda: two_to_one(GY("t", [[1.0], [2.0], [3.0]])), ("put a TF, GY or MTF between",)),
+    ("E104", lambda: unconnected(), ('port "c" of "unit.motor" is not connected', 'motor.port("c")', 'Se("free")')),
     ("E104", lambda: rc().add(R("alone", 1.0)) and with_part(rc(), R("alone", 1.0)), ('R "alone"', "not connected")),
     (
         "E105",

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bondgraph import compile_model
 from docs.gallery_models import PAGE, row_begin
 from examples.gallery import COLLECTIONS, ENTRIES
 from examples.gallery.compare import deviations, published, run
+from tests.gallery.entries import compiled_entry
 
 REFERENCE = Path(__file__).parent / "reference"
 IN_MILLIVOLTS = ("hodgkin_huxley", "cardiac_action_potential")
@@ -26,7 +26,7 @@ def test_a_public_model_gives_its_published_results(name) -> None:
     entry, course = ENTRIES[name], published(REFERENCE / f"{name}.csv")
     assert entry.settings == ({"singular": "keep"} if name == "windows" else {})
     assert course.keys() == {"t", *entry.signals} and course["t"][-1] <= entry.t_end and len(course["t"]) >= 10
-    compiled = compile_model(entry.make(), progress=False)
+    compiled = compiled_entry(name)
     generic = {bond.name for bond in compiled.model.bonds if bond.domain.name == "generic"}
     assert not generic or name in IN_MILLIVOLTS
     result = run(compiled, entry, course)

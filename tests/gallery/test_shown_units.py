@@ -19,8 +19,9 @@ from bondgraph import GY, J1, Block, C, Compiled, Graph, I, Op, R, Se, compile_m
 from bondgraph.export import fmu
 from bondgraph.sweeps import peak
 from examples.gallery import ENTRIES
+from tests.gallery.entries import compiled_entry
 from tests.inner.assembly import implied_units
-from tests.inner.export import InlineCode, Math, TableBlock, content_of, live_page_module, paper_of
+from tests.inner.export import InlineCode, Math, TableBlock, content_of, document, live_page_module, paper_of
 from tests.inner.models_pictures import Packed, pack_quantities
 from tests.inner.run import chosen_quantities, curves
 
@@ -79,9 +80,9 @@ def in_code(compiled: Compiled) -> dict[str, str]:
     return {entry.name: entry.unit for entry in (*content.x, *content.p, *content.y)}
 
 
-def on_axis(compiled: Compiled, name: str) -> str:
-    (axes,) = curves(samples(compiled), [name])
-    plt.close(axes.figure)
+def on_axis(compiled: Compiled, name: str, axes: Any) -> str:
+    axes.clear()
+    curves(samples(compiled), [name], axes)
     return axes.get_ylabel().partition("\n")[2].strip("()")
 
 
@@ -94,9 +95,22 @@ def chosen(compiled: Compiled, units: Mapping[str, str]) -> list[str]:
     return [*bare[:MOST], *[name for name in bare if units[name]][:MOST], *[name for name in names if name not in bare][:3]]
 
 
+@pytest.fixture(scope="module")
+def panel() -> Iterator[Any]:
+    figure, axes = plt.subplots()
+    yield axes
+    plt.close(figure)
+
+
+@pytest.fixture
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the bond graph out of documents: to draw it takes longer than the rest."""
+    monkeypatch.setattr(document, "figure", lambda *_: [])
+
+
 @pytest.mark.parametrize("name", ENTRIES)
-def test_a_quantity_has_one_unit_everywhere(name: str) -> None:
-    compiled = compile_model(ENTRIES[name].make(), backend="numpy", progress=False)
+def test_a_quantity_has_one_unit_everywhere(name: str, panel: Any, no_figures: None) -> None:
+    compiled = compiled_entry(name)
     layout = compiled.program.layout
     written, page, code = in_document(compiled), on_page(compiled), in_code(compiled)
     names = chosen(compiled, layout.units)
@@ -105,7 +119,7 @@ def test_a_quantity_has_one_unit_everywhere(name: str) -> None:
     assert {each: code[each] for each in names} == expected
     assert not names or in_table(compiled, names) == expected
     assert {each: page[each] for each in names} == expected
-    assert {each: on_axis(compiled, each) for each in names} == {
+    assert {each: on_axis(compiled, each, panel) for each in names} == {
         each: "" if unit == "1" else unit for each, unit in expected.items()
     }
     assert len(written) >= 2 and written == {each: layout.units[each] for each in written}

@@ -314,6 +314,8 @@ def test_refused_links():
         (lambda: chain_graph(pendulum_chain(), limits="stop", stop_dissipation=-1.0), "E454"),
         (lambda: chain_graph(pendulum_chain(), limits="stop", stop_dissipation=np.nan), "E454"),
         (lambda: pendulum_chain().index("nobody"), "E454"),
+        (lambda: chain_graph(pendulum_chain()).port("bob"), r'E454 (.*\n)*.*joint_ports=\["(.*\n)*.*ports=\["'),
+        (lambda: chain_graph(pendulum_chain()).port("joint bob"), r"E454 (.*\n)*.*joint_ports="),
         (lambda: chain_graph(pendulum_chain(), position="up"), "E454"),
     ],
 )

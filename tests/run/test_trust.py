@@ -152,6 +152,7 @@ def test_overflow_has_a_suspect(options):
         ("E321.*parameters.*list", {"parameters": [1]}),
         ("E321.*initial.*str", {"initial": "k.q"}),
         ("E124.*m.inertia.*'heavy'", {"parameters": {"m.inertia": "heavy"}}),
+        ('E124.*try: Parameter\\(50, "g"\\)', {"parameters": {"m.inertia": "50 g"}}),
         ("E124.*'1.0'", {"parameters": {"m.inertia": "1.0"}}),
         ("E124.*1j", {"parameters": {"m.inertia": 1j}}),
         ("E124.*not a number", {"parameters": {"m.inertia": np.array(1j)}}),

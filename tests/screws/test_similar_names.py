@@ -30,6 +30,8 @@ MEANT = {
     "SampledPID": "sampled_pid",
     "RigidBody": "rigid_body",
     "rigid body": "rigid_body",
+    "locomotive.mass": "mass.mass",
+    "excavator.value": "push.value",
 }
 
 
@@ -38,7 +40,7 @@ def test_the_name_that_was_meant_comes_first(name):
     assert similar_names(name, NAMES)[0] == MEANT[name] == similar_names(name, NAMES[::-1])[0]
 
 
-@pytest.mark.parametrize("name", ["q", "", 3, "zzzzzzzz"])
+@pytest.mark.parametrize("name", ["q", "", 3, "zzzzzzzz", "p.q"])
 def test_nothing_is_like_anything(name):
     assert similar_names(name, NAMES) == []
 

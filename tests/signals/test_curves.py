@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from bondgraph import (
     J0,
     J1,
+    MTF,
     Block,
     C,
     Friction,
@@ -20,6 +21,7 @@ from bondgraph import (
     Parameter,
     R,
     Se,
+    Sf,
     compile_model,
     dump_model,
     parse_model,
@@ -42,6 +44,31 @@ def reference(kind: str, x: np.ndarray, y: np.ndarray):
         "akima": interpolate.Akima1DInterpolator,
         "spline": interpolate.CubicSpline,
     }[kind](x, y)
+
+
+@pytest.mark.parametrize("outside", ["hold", "extend", "periodic"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_derivative_is_exact_everywhere(kind, outside):
+    curve = signals.curve(X, [*Y[:-1], Y[0]], kind, outside=outside)
+    slope, at, h = curve.derivative(), np.setdiff1d(AROUND, X) + 1e-3, 1e-6
+    np.testing.assert_allclose(slope(at), (curve(at + h) - curve(at - h)) / (2 * h), atol=1e-8)
+    back = slope.integral(X[0])
+    np.testing.assert_allclose(back(at), curve(at) - curve(X[0]), atol=1e-13)
+    np.testing.assert_allclose(curve.integral().derivative()(at), curve(at), atol=1e-13)
+    with pytest.raises(ModelError, match="E180"):
+        slope.need_monotone("a test")
+
+
+def test_a_cam_moves_its_follower_by_the_derivative_of_its_lift():
+    phi = np.linspace(0.0, 2.0 * np.pi, 25)
+    lift = signals.curve(phi, 0.005 * (1.0 - np.cos(phi)), "spline", outside="periodic")
+    slope = lift.derivative()
+    graph, shaft, valve = Graph("cam"), J1("shaft", domain="rotation"), J1("valve", domain="translation")
+    cam = MTF("cam", lambda angle: slope(angle), signals=["angle.y"])
+    graph.add(signals.integrator("angle", "shaft.flow")).connect(Sf("drive", 7.0), shaft).connect(shaft, cam)
+    run = graph.connect(cam, valve).connect(valve, C("spring", stiffness=3e3)).simulate(2.0, progress=False)
+    np.testing.assert_allclose(run["spring.q"], lift(7.0 * run.t), atol=1e-9)
+    assert run.ok
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -136,7 +136,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "decimal comma": ("t,h\n0,1,5\n1,2,5\n", {}, r"E444 .*line 2 has more cells than headers(.*\n)*.*semicolons"),
     "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
     "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
-    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*no column for value=(.*\n)*.*a separate column, with its own name"),
+    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*separated by spaces(.*\n)*.*skiprows=1, unpack=True"),
+    "spaces, no header": ("0 0\n1 1\n", {}, r"E444 .*separated by spaces(.*\n)*.*loadtxt\(.[^,]*, unpack=True"),
+    "one column": ("h\n0\n1\n", {}, r"E444 .*no column for value=(.*\n)*.*a separate column, with its own name"),
     "empty": ("# nothing\n", {}, r"E444 .*contains no rows"),
     "one row": ("t,a\n1,1\n", {}, r"E444 .*a table of length 1 is too short"),
 }
@@ -156,6 +158,8 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
         ("nowhere.csv", 'E444 .*"nowhere.csv" cannot be read'),
         (3.0, "E444 .*float contains no columns"),
         ((T, H[:2]), "E444 .*different lengths"),
+        (np.array([T, H]), r"E444 .*(.*\n)*.*\(a\[0\], a\[1\]\)"),
+        (np.column_stack([T, H]), r"E444 .*(.*\n)*.*\(a\[:, 0\], a\[:, 1\]\)"),
         ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" contains cells that are not numbers'),
         ((T, np.full(4, np.nan)), "E446 .*4 of 4 rows"),
     ],
@@ -163,6 +167,11 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
 def test_sources_that_are_refused(source: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         signals.measured("m", source)
+
+
+def test_arrays_in_two_arguments_are_refused_with_a_pair_as_the_cure() -> None:
+    with pytest.raises(ModelError, match=r'E444 (.*\n)*.*measured\("m", \(points, values\)\)'):
+        signals.measured("m", T, H)  # type: ignore[arg-type]
 
 
 def test_clean_keeps_the_order_of_midnight(tmp_path: Path) -> None:

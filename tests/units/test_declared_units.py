@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 import pytest
+from screwbond.models import parts
+from screwbond.models.chains import BodyInertia, Chain, Link, chain_graph
 
 from bondgraph import (
     GY,
@@ -40,6 +42,7 @@ from bondgraph.estimation import run_sensitivities
 from bondgraph.export import c_source, document, explain, numpy_source, state_equations
 from bondgraph.sweeps import last
 from bondgraph.units import Conversion
+from screws import joints
 
 PI = math.pi
 P = Parameter
@@ -234,8 +237,25 @@ def test_start_values_with_units() -> None:
     graph = Graph("g").connect(loop, C("c", stiffness=1.0, initial=P(5.0, "mm"))).connect(loop, I("m", mass=1.0))
     assert str(graph.compile(progress=False).states["c.q"]) == "0.005 m"
     wrong = Graph("g").connect(other := J1("v", domain="translation"), C("c", stiffness=1.0, initial=P(5.0, "V")))
-    with pytest.raises(ModelError, match=r"E175.*start value"):
+    with pytest.raises(ModelError, match=r"E175.*start value") as caught:
         wrong.connect(other, I("m", mass=1.0)).freeze()
+    assert "m, mm" in str(caught.value) and "c.effort" not in str(caught.value)
+
+
+@pytest.mark.parametrize("unit", ["K", "degC"])
+def test_a_start_temperature_of_a_heat_store_is_refused_with_its_name_and_the_effort_as_the_cure(unit: str) -> None:
+    case, water = J0("case"), C("water", capacitance=4186.0, domain="heat", initial=P(20.0, unit))
+    graph = Graph("kettle").connect(Sf("heater", 5.0), case).connect(case, water)
+    with pytest.raises(ModelError, match=r'E175 C "water": (.*\n)*.*initial={"water.effort": Parameter\(..., "K"\)}'):
+        graph.freeze()
+
+
+def test_amounts_of_a_network_have_units() -> None:
+    text = "A <-> B : 2 1"
+    net = parts.chemical.network("n", text, {"A": P(20.0, "mmol"), "B": 0.01})
+    assert compile_model(net, backend="numpy", progress=False).evaluate(0.0)["amounts.A"] == 0.02
+    with pytest.raises(ModelError, match=r'E175 "n": amounts\["A"\] cannot be given in \'g\''):
+        parts.chemical.network("n", text, {"A": P(20.0, "g")})
 
 
 def test_a_unit_of_another_dimension_names_element_line_and_cure() -> None:
@@ -283,3 +303,20 @@ def test_a_state_of_a_block_has_the_unit_of_its_start_value_or_of_units(state, u
     start = compiled.states["drift.x"]
     assert (start.value, start.unit) == (pytest.approx(value), unit)
     assert compiled.program.layout.unit("drift.rate") == (f"{unit}/s" if unit else "")
+
+
+def test_each_number_of_a_list_has_its_unit() -> None:
+    """In start values and parameters of a run, and in the coordinates of a chain, whose units differ."""
+    mass = BodyInertia(1.0, (0.1, 0.1, 0.1))
+    arm = Chain("arm", (Link("turn", joints.revolute((0, 0, 1)), mass), Link("slide", joints.prismatic((1, 0, 0)), mass)))
+    start, speeds = [P(180.0, "deg"), P(20.0, "mm")], [0.5, P(3.0, "cm/s")]
+    model = compile_model(chain_graph(arm, position=start, velocity=speeds), backend="numpy", progress=False)
+    values = model.evaluate(0.0)
+    np.testing.assert_allclose([*values["mechanism.q"], *values["mechanism.v"]], [PI, 0.02, 0.5, 0.03], rtol=1e-15)
+    again = model.simulate(0.01, initial={"q": [0.1, P(5.0, "mm")]}, progress=False)
+    np.testing.assert_allclose(again["q"][0], [0.1, 0.005], rtol=1e-15)
+    masses = Graph("masses").connect(v := J1("v", domain="translation"), I("m", mass=[1.0, 2.0])).connect(v, R("r", 1.0))
+    other = masses.compile(progress=False).simulate(0.01, parameters={"m.mass": [P(500.0, "g"), 2.0]}, progress=False)
+    assert other["m.mass"].tolist() == [0.5, 2.0]
+    with pytest.raises(ModelError, match=r"E175 .*q cannot be given in 'mm'"):
+        model.simulate(0.01, initial={"q": [P(5.0, "mm"), 0.0]}, progress=False)

@@ -20,7 +20,7 @@ from bondgraph.run.steppers.method import Method
 
 RETURNED = {
     "DONE": (Status.STOP, "the run has reached its end"),
-    "STOPPED": (Status.EVENT_ENDS, "an event ended the run, for the reason in `outcome`"),
+    "STOPPED": (Status.EVENT_ENDS, "an event ended the run; `outcome` gives the reason"),
     "TOO_MANY_STEPS": (Status.PAUSE, "the run takes more than max_steps steps"),
     "STIFF": (Status.STIFF, 'the model is stiff: export it with method="rodas5p"'),
     "STEP_TOO_SMALL": (Status.STEP_TOO_SMALL, "the error remains too large even for the smallest steps"),

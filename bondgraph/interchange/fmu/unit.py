@@ -1,4 +1,4 @@
-"""FMU opened for the variables that a block sets and reads."""
+"""FMU, opened with the variables that a block sets and reads."""
 
 from __future__ import annotations
 

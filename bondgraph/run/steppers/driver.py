@@ -280,8 +280,8 @@ def steps(c: IntegratorTable, method: Fixed) -> int:
 
 
 def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
-    """Finish a step that the error control accepts: detect events, write samples, advance to its end and choose the next step
-    size; return `RETRY` to continue."""
+    """Finish a step that the error control accepts: detect events, write samples, advance to the end of the step and choose the
+    next step size. Return `RETRY` to continue."""
     h, t_new, stiff = c.trial, c.target, False
     if c.guard_count > 0:
         if c.is_landing:

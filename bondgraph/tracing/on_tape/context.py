@@ -133,9 +133,9 @@ class Samples:
         if 8 * self._count * len(self._cache) > MAX_CACHED_BYTES:
             self._forget()
         roots = [self._tape.scalar(value).index for value in scalars]
-        sizes = self._tape.blocks.items()
-        blocks = [self._blocks.get(name, np.zeros((self._count, size))) for name, size in sizes]
-        evaluate_nodes(self._tape, roots, blocks, self._cache)
+        for name in self._tape.blocks.keys() - self._blocks.keys():
+            self._blocks[name] = np.zeros((self._count, self._tape.blocks[name]))
+        evaluate_nodes(self._tape, roots, [self._blocks[name] for name in self._tape.blocks], self._cache)
         table = np.zeros((self._count, len(roots)))
         for k, root in enumerate(roots):
             table[:, k] = self._cache[root]

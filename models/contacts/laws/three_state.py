@@ -119,6 +119,15 @@ CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)
 OPENING_GUARD = Op("h", lambda h: h, "#1", SOURCE)
 PULLING_GUARD = Op("-lambda", lambda force: -force, "-#1", SOURCE)
 INWARD_GUARD = Op("inside and inwards", lambda h, rate: minimum(-h, -rate), r"\min(-#1, -#2)", SOURCE)
+CONTACT_TWIST = "Ad.2.flow"
+INWARD_TWIST_GUARD = Op(
+    "inside and inwards",
+    lambda h, twist: minimum(-h, twist[COMPONENTS.index("v_z")]),
+    r"\min(-#1, v_z),\quad v_z \text{ of } #2",
+    SOURCE,
+)
+"""Guard with the velocity that deforms a spring. The rate of the gap also corrects drift: with it, a spring without force would
+be pulled at once."""
 
 
 def contact_states(
@@ -128,6 +137,7 @@ def contact_states(
     force: str,
     *,
     kinds: Sequence[str] = EVENT_KINDS,
+    inward: Op = INWARD_GUARD,
     resets: tuple[tuple[str, Op, tuple[str, ...]], ...] = (),
     further: Sequence[Transition] = (),
 ) -> Automaton:
@@ -137,6 +147,7 @@ def contact_states(
     Parameters
     ----------
     gap, rate, force : signals, m, m/s and N, the force positive when it presses.
+    inward : guard (gap, rate) that is positive if the bodies overlap and approach.
     kinds : kinds of the events in which it closes, opens, leaves the overlap and closes again.
     resets : states that are set when it opens.
 
@@ -147,7 +158,7 @@ def contact_states(
         Transition(FREE, TOUCHING, CLOSING_GUARD, (gap,), kind=closing),
         Transition(TOUCHING, BALLISTIC, PULLING_GUARD, (force,), resets, kind=opening),
         Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=separation),
-        Transition(BALLISTIC, TOUCHING, INWARD_GUARD, (gap, rate), kind=closing_again),
+        Transition(BALLISTIC, TOUCHING, inward, (gap, rate), kind=closing_again),
         *further,
     )
     return Automaton(name, PHASES, FREE, edges)

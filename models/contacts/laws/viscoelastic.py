@@ -31,7 +31,8 @@ from screwbond.models.contacts.laws.three_state import (
     BALLISTIC,
     CLOSING_GUARD,
     CONTACT_EVENT_KINDS,
-    INWARD_GUARD,
+    CONTACT_TWIST,
+    INWARD_TWIST_GUARD,
     OPENING_GUARD,
     PHASES,
     PULLING_GUARD,
@@ -170,9 +171,9 @@ class Maxwell(_NormalSpringLaw):
         force = J0("contact force", symbols={"effort": "f"})
         graph.connect(split, row := normal_row()).connect(row, force)
         graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
-        signals = ("kinematics.d", "kinematics.d'", "spring.q")
-        further = range_limits(head.surfaces, PHASES)
-        machine = contact_states("switch", *signals, kinds=CONTACT_EVENT_KINDS, resets=SPRING_RELEASE, further=further)
+        signals, further = ("kinematics.d", CONTACT_TWIST, "spring.q"), range_limits(head.surfaces, PHASES)
+        events = {"kinds": CONTACT_EVENT_KINDS, "inward": INWARD_TWIST_GUARD, "resets": SPRING_RELEASE}
+        machine = contact_states("switch", *signals, **events, further=further)
         return _spring_forces(machine, (FREE, BALLISTIC), self.active_states)
 
 
@@ -217,7 +218,7 @@ class VirtualSpring(_NormalSpringLaw):
             symbols={"q": "s", "stiffness": "k", "restitution": r"e_{\mathrm{r}}"},
         )
         graph.connect(split, row := normal_row()).connect(row, spring)
-        gap, rate, length = "kinematics.d", "kinematics.d'", "spring.q"
+        gap, length = "kinematics.d", "spring.q"
         shortening = ((length, SHORTENED, (length, "spring.restitution")),)
         machine = Automaton(
             "switch",
@@ -228,7 +229,7 @@ class VirtualSpring(_NormalSpringLaw):
                 Transition(COMPRESSION, RESTITUTION, NEGATE, ("constrained.2.flow",), shortening, kind="end of compression"),
                 Transition(RESTITUTION, BALLISTIC, PULLING_GUARD, (length,), SPRING_RELEASE, kind=CONTACT_OFF),
                 Transition(BALLISTIC, FREE, OPENING_GUARD, (gap,), kind=APART),
-                Transition(BALLISTIC, COMPRESSION, INWARD_GUARD, (gap, rate), kind=CONTACT_ON),
+                Transition(BALLISTIC, COMPRESSION, INWARD_TWIST_GUARD, (gap, CONTACT_TWIST), kind=CONTACT_ON),
                 *range_limits(head.surfaces, SPRING_PHASES),
             ),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -105,13 +106,14 @@ def _has_ffmpeg() -> bool:
 def _write_mp4(path: Path, images: Iterator[Any], size: tuple[int, int], fps: int) -> None:
     import imageio_ffmpeg
 
+    first = next(images)  # ffmpeg prints an error if it gets no frame
     options = ["-preset", "veryfast", "-crf", "19", "-movflags", "+faststart"]
     writer = imageio_ffmpeg.write_frames(
         str(path), size, fps=fps, codec="libx264", pix_fmt_out="yuv420p", macro_block_size=2, quality=None, output_params=options
     )
     with closing(writer):
         writer.send(None)
-        for image in images:
+        for image in itertools.chain([first], images):
             writer.send(np.ascontiguousarray(image))
 
 

@@ -64,6 +64,23 @@ def test_rows_of_a_table_are_the_text() -> None:
     assert ends[0] == ends[1] > 0.1
 
 
+def test_named_rates_of_kinetics_are_parameters_of_a_run() -> None:
+    text, rates = "E + S <-> ES : kf kr\nES -> E + P : kc\nP -> 0 : kc", {"kf": 3.0, "kr": 2.0, "kc": 5.0, "other": 1.0}
+    model = compile_model(c.network("n", text, {"E": 1.0, "S": 2.0}, rates=rates), progress=False)
+    assert set(model.parameters) == {"amounts.kf", "amounts.kr", "amounts.kc"}
+    run = model.simulate(1.0, parameters={"amounts.kr": 0.5, "amounts.kc": 4.0}, progress=False)
+    numbers = run_of(c.network("n", "E + S <-> ES : 3 0.5\nES -> E + P : 4\nP -> 0 : 4", {"E": 1.0, "S": 2.0}), 1.0)
+    assert run["amounts.P"] == pytest.approx(numbers["amounts.P"], rel=1e-12)
+    with pytest.raises(ModelError, match=r'E568(.*\n)*.*or rates={"kc": 1.0}'):
+        c.network("n", "A -> B : kc", {"A": 1.0})
+
+
+@pytest.mark.parametrize("rate", ["q", "rate", "A"])
+def test_a_rate_with_the_name_of_a_value_stays_a_number(rate: str) -> None:
+    net = c.network("net", f"A -> B : {rate}", {"A": 1.0}, rates={rate: 2.0})
+    assert run_of(net, 1.0)["amounts.A"][-1] == pytest.approx(np.exp(-2.0), rel=1e-6)
+
+
 def test_one_rate_law_with_constants_uses_activities() -> None:
     """The rate is v = kappa (K_A q_A^2 - K_B q_B), as for a `Re`."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
