@@ -207,7 +207,7 @@ def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[
     acts on no reaction."""
     entries, right = dict(entries), list(right)
     eliminated = _eliminated(context, entries, right)
-    misfits = _misfits(context, eliminated, right, ideal)
+    misfits = _misfits(context, eliminated, entries, right, ideal)
     for _ in range(MAX_REDUCTIONS):
         rates = _rates(context, eliminated, misfits, ideal)
         if not rates:
@@ -217,7 +217,7 @@ def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[
             entries |= {(i, j): entry for j, entry in row.items()}
             right[i] = value
         eliminated = _eliminated(context, entries, right)
-        misfits = _misfits(context, eliminated, right, ideal)
+        misfits = _misfits(context, eliminated, entries, right, ideal)
     if not eliminated.equations:
         return LeastNormSolution(eliminated.solution({}))
     singular = SingularSystem(eliminated.equations, eliminated.unknowns)
@@ -261,9 +261,11 @@ def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
 Misfit = tuple[Any, Any]
 
 
-def _misfits(context: TracingContext, eliminated: Elimination, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
+def _misfits(
+    context: TracingContext, eliminated: Elimination, entries: Entries, right: Sequence[Any], ideal: Ideal
+) -> dict[int, Misfit]:
     """Return, for each equation without unknowns, the right-hand side (if it exceeds rounding error) and the size of its
-    terms."""
+    terms, and of the right-hand sides in it before its factors, some of which vanish in a run, but not at samples."""
     if not eliminated.equations:
         return {}
     tape = context.tape
@@ -272,10 +274,11 @@ def _misfits(context: TracingContext, eliminated: Elimination, right: Sequence[A
     terms = [sum((absolute(c) * sizes[j] for j, c in each.items()), tape.scalar(0.0)) for each in combinations]
     values = [tape.scalar(value) for value in ideal.without_stabilisation([eliminated.right[i] for i in eliminated.equations])]
     numbers = context.sampled.row([*values, *terms])
+    scale = [float(r) for r in natural_sizes(context.sampled(entries), len(right), len(right))[0]]
     out: dict[int, Misfit] = {}
-    for k, i in enumerate(eliminated.equations):
+    for k, (i, combination) in enumerate(zip(eliminated.equations, combinations, strict=True)):
         if np.any(np.abs(numbers[k]) > SUM_ROUNDING * numbers[len(values) + k]):
-            out[i] = (values[k], terms[k])
+            out[i] = (values[k], terms[k] + sum(scale[j] / scale[i] * sizes[j] for j in combination))
     return out
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from screwbond.models import attach_contact, contact, ground, rigid_body
+from screwbond.models import BodyInertia, Chain, Link, attach_contact, chain_graph, contact, ground, rigid_body
 from screwbond.models.contacts import Compliant, ContactLaw, Impact, Rigid, ThreeState
 
 from bondgraph import Graph, simulate
 from bondgraph.stepping import stepper
-from screws.poses import pose_from_state
-from screws.surfaces import plane, sphere
+from screws import joints
+from screws.poses import pose, pose_from_state
+from screws.surfaces import ellipsoid, plane, sphere
 from tests.models.contacts.drops import MASS, RADIUS, G, dropped, in_world, rolled, times
 
 SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
@@ -132,3 +133,27 @@ def test_laws_with_friction_take_each_others_place() -> None:
         excess, late = run["touch.friction excess"], run.t > 0.9
         assert (isinstance(law, Compliant) or excess.max() < 1e-6) and excess[late].max() < -0.4, law
         assert np.abs(run["touch.friction slip"][late]).max() < 1e-6, law
+
+
+def test_a_planar_arm_sticks_to_its_carriage_in_any_frame() -> None:
+    """No joint moves the tip sideways, so that one component of the friction has no effect."""
+
+    def carriage(tilt: float) -> np.ndarray:
+        R = np.array([[np.cos(tilt), 0.0, np.sin(tilt)], [0.0, 1.0, 0.0], [-np.sin(tilt), 0.0, np.cos(tilt)]])
+        at = [R @ point for point in np.array([(0.0, 0.0, 0.0), (0.1, 0.0, 0.5), (0.25, 0.0, 0.29)])]
+        light, sizes = BodyInertia(0.5, np.diag([1e-3, 1.2e-3, 1.1e-3])), (0.3, 0.2, 0.1)
+        slider = joints.prismatic(R[:, 0])
+        links = (
+            Link("slider", slider, BodyInertia(2.0, np.diag([0.02, 0.03, 0.04])), pose(R, at[0]), surface=ellipsoid(sizes)),
+            Link("arm", joints.revolute(R[:, 1], R @ (0.0, 0.0, 0.5)), BodyInertia(1.0, 0.01 * np.eye(3)), pose(R, at[1])),
+            Link("tip", joints.prismatic(R @ (0.6, 0.0, -0.8)), light, pose(R, at[2]), surface=sphere(0.05)),
+        )
+        arm = chain_graph(Chain("arm", links), ports=["slider", "tip"], gravity=R @ (0.0, 0.0, -G))
+        touch = contact("touch", arm.link("slider"), arm.link("tip"), law=ThreeState(20.0, 100.0, 1e5, friction=0.3))
+        run = simulate(
+            attach_contact(Graph("carriage").add(arm), touch), 0.6, samples=0.6, rtol=1e-9, max_events=100, progress=False
+        )
+        assert run.ok and [event.kind for event in run.events if not event.internal] == ["contact on", "stick"]
+        return np.asarray(run["arm.q"][-1])
+
+    np.testing.assert_allclose(carriage(0.4), carriage(0.0), rtol=1e-7)
