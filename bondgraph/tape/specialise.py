@@ -49,12 +49,12 @@ def _rewritten(
             continue
         if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
             block, entries = tape.nodes[arguments[1]][1], tape.entries_of(arguments[1])
+            argument = new[arguments[0]] if arguments[0] in new else arguments[0]
             if entries and block in selected:
-                new[position] = tape.selection(code, new.get(arguments[0], arguments[0]), entries)
+                new[position] = tape.selection(code, argument, entries)
                 continue
             if any(a in replaced for a in entries):
-                entries = [replaced.get(a, a) for a in entries]
-                new[position] = tape.lookup(code, new.get(arguments[0], arguments[0]), entries)
+                new[position] = tape.lookup(code, argument, [replaced.get(a, a) for a in entries])
                 continue
         if not changed.isdisjoint(arguments) and (now := [new[a] if a in new else a for a in arguments]) != arguments:  # noqa: SIM401
             new[position] = tape.apply(code, *now)

@@ -172,8 +172,8 @@ class Maxwell(_NormalSpringLaw):
         graph.connect(split, row := normal_row()).connect(row, force)
         graph.connect(force, normal_spring(self.k)).connect(force, R("damper", self.c, symbols={"resistance": "c"}))
         signals, further = ("kinematics.d", CONTACT_TWIST, "spring.q"), range_limits(head.surfaces, PHASES)
-        events = {"kinds": CONTACT_EVENT_KINDS, "inward": INWARD_TWIST_GUARD, "resets": SPRING_RELEASE}
-        machine = contact_states("switch", *signals, **events, further=further)
+        kinds, resets = CONTACT_EVENT_KINDS, SPRING_RELEASE
+        machine = contact_states("switch", *signals, kinds=kinds, inward=INWARD_TWIST_GUARD, resets=resets, further=further)
         return _spring_forces(machine, (FREE, BALLISTIC), self.active_states)
 
 
