@@ -56,6 +56,8 @@ def collide(
     expected = table.flow + table.flows @ impulses
     scale = table.scale
     least = NEGLIGIBLE_SPEED * scale * np.max(np.abs(table.flow) / scale) + _rounding(bound, history, t, after, m, effects_after)
+    for part in _friction_parts(collisions, least):
+        part[:] = part.max()  # one unit; a component that nothing moves is rounding error of the others
     if np.any(np.abs(effects_after.flow - expected) > least):
         return None
     pushed = impact.solution[: len(contacts)] * scale[impact.indices[: len(contacts)]]
@@ -137,14 +139,17 @@ def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: n
     return rounding_error(table.flow, np.array([unit_impulses(bound, t, y, m).flow for y in near]))
 
 
+def _friction_parts(collisions: Collisions, values: np.ndarray) -> list[np.ndarray]:
+    return split(values, len(collisions.constraints), [friction.dimension for friction in collisions.frictions])
+
+
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    count = len(collisions.constraints)
-    for friction, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
+    parts = (_friction_parts(collisions, values) for values in (flow, least))
+    for friction, slip, negligible in zip(collisions.frictions, *parts, strict=True):
         size = float(np.linalg.norm(slip))
-        count += friction.dimension
         if m[friction.slot] > LAST_FRICTION_MODE:
             continue
-        if size <= least[count - friction.dimension : count].max():
+        if size <= negligible[0]:
             m[friction.slot] = 0.0
         elif not friction.heading:
             m[friction.slot] = 1.0 if slip[0] > 0.0 else 2.0
