@@ -292,7 +292,7 @@ _OPTION = _many(
             {},
             ignored={
                 **_ignored("set by chain_graph(..., gravity=...)", "gravity"),
-                **_ignored("chain_graph(..., limits=...) sets what happens at limits", "limit constraint"),
+                **_ignored("chain_graph(..., limits=...) sets what happens at limits", "limit"),
                 **_ignored("the graph does not model dry friction of joints", "frictionloss"),
                 **_ignored("contacts are made in the graph around the robot", "contact filterparent midphase nativeccd multiccd"),
                 **_ignored(
@@ -303,8 +303,9 @@ _OPTION = _many(
             },
             refused={
                 **_refused("the forces that it switches off would act", "passive spring damper", ("enable",)),
-                **_refused("the couplings that it switches off would act", "equality", ("enable",)),
-                **_refused("the drives that it switches off would act", "actuation clampctrl", ("enable",)),
+                **_refused("the couplings that it switches off would act", "equality constraint", ("enable",)),
+                **_refused("the drives that it switches off would act", "actuation", ("enable",)),
+                **_refused("the limits of controls that it switches off would act", "clampctrl", ("enable",)),
             },
         )
     },

@@ -213,6 +213,12 @@ REFUSED = {
     "loop": ("<sensor>", '<equality><connect body1="tool" anchor="0 0 0"/></equality><sensor>', "E295", "joint_graph"),
     "muscle": ("</actuator>", '<muscle name="z" joint="yaw"/></actuator>', "E295", '<muscle> "z" of <actuator>'),
     "fluid": ("<default>", '<option density="1000"/><default>', "E295", "density of <option>"),
+    "no constraints": (
+        "<default>",
+        '<option><flag constraint="disable"/></option><default>',
+        "E295",
+        "constraint of <flag> of <option>",
+    ),
     "no springs": ("<default>", '<option><flag spring="disable"/></option><default>', "E295", "spring of <flag> of <option>"),
     "no drives": ("<default>", '<option actuatorgroupdisable="2"/><default>', "E295", "actuatorgroupdisable of <option>"),
     "macro": ("</worldbody>", '<replicate count="3"/></worldbody>', "E295", "mj_saveLastXML"),
