@@ -140,8 +140,10 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
+    if quick:
+        return _measure((10, 400), (100,), 3)
     with without_cache():
-        return _measure(*((10, 400), (100,), 3) if quick else (SECTIONS, STIFF, 60))
+        return _measure(SECTIONS, STIFF, 60)
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:

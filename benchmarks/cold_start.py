@@ -40,8 +40,7 @@ def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
     """Return medians over fresh processes, with the cache on disk disabled and with a full cache. With 0 repeats, return the
-    times of the first process as cold, and of a second one as warm, both with the usual cache: a trial does not recompile the
-    solvers."""
+    times of one process with the usual cache as both: a trial does not recompile the solvers."""
     from benchmarks.timing import median
 
     with tempfile.TemporaryDirectory() as empty:
@@ -49,7 +48,7 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
         first = start(name, folder, [])  # starts with an empty cache and fills it
         modules = first["modules"]
         cold = [start(name, "off", modules) for _ in range(repeats)] or [first]
-        warm = [start(name, folder, modules) for _ in range(max(repeats, 1))]
+        warm = [start(name, folder, modules) for _ in range(repeats)] or [first]
     keys = ("graph", "build", "trace", "compile", "ready", "first run", "second run", "again")
     return {
         "late imports included": first["ready"],

@@ -176,7 +176,7 @@ def _run(quick: bool) -> dict[str, Any]:
     compiler()
     if shutil.which("node") is None:
         raise Missing("node is not installed: apt install nodejs")
-    names = ("page",) if quick else tuple(EXPORTS)
+    names = ("c",) if quick else tuple(EXPORTS)
     cases = {name: CASES[name] for name in ("oscillator",)} if quick else CASES
     found: dict[str, Any] = {"processor": processor(), "costs": costs(names, quick), "speeds": {}}
     for name, case in cases.items():
