@@ -19,6 +19,7 @@ from bondgraph import GY, J1, Block, C, Compiled, Graph, I, Op, R, Se, compile_m
 from bondgraph.export import fmu
 from bondgraph.sweeps import peak
 from examples.gallery import ENTRIES
+from tests.at_releases import one_in
 from tests.gallery.entries import compiled_entry
 from tests.inner.assembly import implied_units
 from tests.inner.export import InlineCode, Math, TableBlock, content_of, document, live_page_module, paper_of
@@ -108,7 +109,7 @@ def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document, "figure", lambda *_: [])
 
 
-@pytest.mark.parametrize("name", ENTRIES)
+@pytest.mark.parametrize("name", one_in(4, ENTRIES))
 def test_a_quantity_has_one_unit_everywhere(name: str, panel: Any, no_figures: None) -> None:
     compiled = compiled_entry(name)
     layout = compiled.program.layout

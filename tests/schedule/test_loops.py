@@ -30,8 +30,8 @@ def explicit(seed: int) -> System | None:
 
 
 def test_random_graphs_equal_straight_line_code() -> None:
-    systems = [system for seed in range(25) if (system := explicit(seed))]
-    assert len(systems) > 8
+    systems = [system for seed in range(15) if (system := explicit(seed))]
+    assert len(systems) > 4
     for number, system in enumerate(systems):
         assert_equal(system, machine_code=number % 8 == 0)
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bondgraph import Graph, Parameter
+from tests.at_releases import one_in
 from tests.inner.models_parts import ICONS
 from tests.inner.run import Result
 from tests.inner.units import Unit, read
@@ -64,7 +65,7 @@ def test_power_balances(name) -> None:
         assert np.min(taken) >= -held - 1e-6 * run.ledger.summary()["in play"] - 1e-15
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", one_in(3, PARTS))
 def test_units_names_and_arrows_change_nothing(name) -> None:
     part, (graph, run) = PARTS[name], usual(name)
     scaled = {word: each for word, each in part.parameters.items() if SCALED.match(each.unit)}
