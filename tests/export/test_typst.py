@@ -11,6 +11,7 @@ import pytest
 from bondgraph import J1, C, Graph, ModelError, R, compile_model
 from bondgraph.export import document
 from tests.acceptance.suite import SUITE
+from tests.at_releases import one_in
 from tests.export.documented import MODELS, paper
 from tests.export.test_document import KATEX
 from tests.inner.export import Equations, Figure, InlineCode, Math, Paper, Paragraph, Section, TableBlock, as_typst, typst_math
@@ -86,7 +87,7 @@ def test_the_compiler_takes_it(name: str) -> None:
 
 @pytest.mark.thorough
 @needs_typst
-@pytest.mark.parametrize("name", SUITE)
+@pytest.mark.parametrize("name", one_in(3, SUITE))
 def test_the_compiler_takes_every_acceptance_model(name: str) -> None:
     for shown in shown_by(name)[:1]:
         try:
