@@ -362,7 +362,8 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
 
 
 def _acting_rates(content: Content) -> list[str]:
-    """Return each parameter of a source whose time derivative acts, with at most three rates or values that depend on it."""
+    """Return each parameter of a source whose time derivative has an effect, with at most three rates or values that depend on
+    it."""
     system, lines = content.system, list[str]()
     sources = [name for name, where in system.parameter_places.items() if not set(where).isdisjoint(system.source_places)]
     parts, values = dependents_of_rates(system, sources)

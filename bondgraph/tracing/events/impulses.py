@@ -236,7 +236,7 @@ def events_with_impulse(context: TracingContext, acting: ActingUnknowns) -> tupl
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
     """Return the events that share one impulse: events without resets and collisions, whose modes affect no dependent storage.
 
-    There are none if they would be fewer than `MIN_SHARING_EVENTS`.
+    If there are fewer than `MIN_SHARING_EVENTS`, none share.
     """
     dependent = [scalar for name in dependent_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(dependent), context.system.events

@@ -25,7 +25,7 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Maximum number of pieces (nested selections between polynomials) of a value whose roots are computed."""
+"""Maximum number of polynomials between which nested selections choose in a value whose roots are computed."""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ class OpenShares:
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
     by_time: bool = False
-    """True if time and parameters alone determine the misfit."""
+    """True if time and parameters alone determine the contradiction."""
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,7 @@ class LeastNormSolution:
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
     by_time: bool = False
-    """True if time and parameters alone determine the misfit."""
+    """True if time and parameters alone determine the contradiction."""
     is_motion_unique: bool = True
     singular: SingularSystem | None = field(default=None, compare=False)
 
@@ -383,8 +383,8 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 def _pushes(
     context: TracingContext, eliminated: Elimination, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
-    """Return the direction of y for contradictory equations, the limit for elements with a small compliance D; zero if
-    undetermined.
+    """Return the direction in which contradictory equations push y: the limit for elements whose compliance D tends to zero;
+    zeros if it is undetermined.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """
