@@ -168,8 +168,8 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return the inertia of the body of each moving link, without massless bodies, and notes on bodies that neither have nor
-    carry mass, and on inertias that no rigid body can have.
+    """Return the inertia of each moving body that has one, by its link, and notes: on bodies without inertia or armature that
+    carry no mass, and on inertias that no rigid body can have.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
         "visual": sum(len(link.visuals) for link in robot.links),
     }
     return [
-        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not drawn; meshes="{kind}" draws them')
+        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not in `visuals`; meshes="{kind}" selects them')
         for kind, count in kinds.items()
         if count and kind != meshes
     ]
