@@ -1,4 +1,4 @@
-"""Delta robot as a bond graph of three arms: each a Lagrangian IC field, with tips joined by ideal constraints.
+"""Delta robot as a bond graph of three arms: each an IC field, with tips joined by ideal constraints.
 
 ```
  motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
