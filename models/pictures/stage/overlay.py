@@ -137,9 +137,10 @@ class Sight:
 def frame_labels(
     stage: Stage, now: Scene, camera: Camera, size: tuple[int, int], sight: Sight | None = None
 ) -> tuple[list[Label], Array]:
-    """Return labels beside the z axes of frames or at their origins, and pixels (j, 2) of axes and arrows, which they avoid.
+    """Return labels of frames, and pixels (j, 2) of axes and arrows, which the labels avoid.
 
-    With `sight`, hidden frames have no label, and a frame with a hidden origin has its label at the tip of an axis.
+    With `at_axis` a label is beside the z axis; else a word is at the tip of the z axis, and a letter at the origin. With
+    `sight`, hidden frames have no label; the origin replaces a hidden tip, and a visible tip replaces a hidden origin.
     """
     labels, avoid = [], [np.zeros((0, 2))]
     for frame in now.all_frames:
