@@ -216,7 +216,7 @@ def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignore
     if not bodies:
         return []
     named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
-    why = "a pose needs no mass; computing M(q) or running the model raises E538 for joints that move no mass"
+    why = "a pose needs no mass; computing M(q) or building the graph raises E538 for joints that move no mass"
     return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body].place.line for body in bodies))]
 
 
@@ -224,7 +224,7 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
     notes = []
     for body, inertia in inertias.items():
         if isinstance(inertia, UncheckedInertia):
-            effect = "kept as in the file" if inertia.is_passive else "computing M(q) or running the model raises E526"
+            effect = "kept as in the file" if inertia.is_passive else "computing M(q) or building the graph raises E526"
             lines = () if inertia.place is None else (inertia.place.line,)
             notes.append(Ignored(f'no rigid body can have the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
     return notes[::-1]

@@ -249,7 +249,7 @@ _OTHER_DEFAULTS = _ignored(
 )
 
 _EQUALITY_DEFAULT = _many(
-    {}, ignored=_CONTACT, refused=_refused("each equality states whether it is active", "active", ("true",))
+    {}, ignored=_CONTACT, refused=_refused("each equality must state whether it is active", "active", ("true",))
 )
 _DEFAULT_PARTS: dict[str, ElementRule] = {
     "equality": _EQUALITY_DEFAULT,

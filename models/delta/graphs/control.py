@@ -304,7 +304,7 @@ def linearising_control(
     alpha1, alpha0 : stabilisation constants of the robot.
     output : "tool" (the tip of arm 1), or "motors".
 
-    Raises `ModelError` E440 for a motion without three axes, or an unknown output; E470, E476 as `pd_feedforward` does.
+    Raises `ModelError` E440 for a motion without three axes, or an unknown output; E470, E476, E478 as `pd_feedforward` does.
 
     Source: Bortoff 2018, section 4.
     """

@@ -36,7 +36,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
         raise error("E464", title, "stay clear of this posture", why=why)
     if reach < 0.0:
-        title = f"no tool position has the motor angles y = {format_numbers(y, 'rad')}"
+        title = f"no tool position exists at the motor angles y = {format_numbers(y, 'rad')}"
         cure = "motor angles inside the workspace, or a longer distal link L2"
         raise error("E463", title, cure, why="the elbows are farther apart than the distal links can span")
 

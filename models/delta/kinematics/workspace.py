@@ -55,7 +55,7 @@ def workspace(
     backend: str = "auto",
     progress: bool = True,
 ) -> Workspace:
-    """Map the workspace on the grid x1 x x2 x x3, m; a single number for an axis makes a slice.
+    """Map the workspace on the grid of x1, x2 and x3, m; a single number for an axis makes a slice.
 
     Parameters
     ----------
