@@ -29,10 +29,10 @@ from bondgraph.model.domains import ROTATION, TRANSLATION
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
-"""Parameters of an arm's energies, which its element `mechanism` has."""
+"""Parameters of an arm's element `mechanism`, on which its energies depend."""
 
 RADII = ("L0", "L3")
-"""Further parameters of the tip's position, which its element `tip place` has."""
+"""Parameters of an arm's element `tip place`, on which the tip's position also depends."""
 
 FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
