@@ -281,7 +281,7 @@ def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any
         if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
         if exists:
-            title = f'the guess {value!r} of "{name}" is not finite or has another shape'
+            title = f'the guess {value!r} of "{name}" is not finite or has the wrong shape'
             cure = f"finite numbers of shape {program.layout[name].shape}"
         else:
             title = f'"{name}" is not a value to guess'

@@ -167,7 +167,7 @@ class Program:
 
     @property
     def jacobian_pattern(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Compressed column order (indptr (n + 1,), indices (nonzeros,)) of the Jacobian; None without derivatives."""
+        """Compressed-column pattern (indptr (n + 1,), indices (nonzeros,)) of the Jacobian; None without derivatives."""
         return self._derivatives[1]
 
     @property

@@ -141,7 +141,8 @@ def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[lis
 
 
 def _border(numbers: Mapping[tuple[int, int], np.ndarray], size: int, count: int) -> list[int]:
-    """Return the steps without which A has the fewest entries at the last sample, in order."""
+    """Return, in ascending order, the steps to keep as unknowns, chosen one by one so that A has the fewest entries at the last
+    sample."""
     scaled = {key: values[-1:] for key, values in equilibrated(numbers, size, size).items()}
     matrix, border, steps = matrices_of(scaled, size)[0], list[int](), list(range(count, size))
     while steps:

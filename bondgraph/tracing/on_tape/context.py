@@ -154,7 +154,7 @@ class TracingContext:
     tape: Tape
     inputs: Mapping[str, np.ndarray]
     ticking: frozenset[int]
-    """Positions on the tape of states that clocks change."""
+    """Tape positions of the states that clocks change."""
     sampled: Samples
 
     def unknowns(self, count: int) -> list[TapeScalar]:

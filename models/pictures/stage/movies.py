@@ -141,7 +141,7 @@ class View:
         self.plotter.add_text(scene.title, position="upper_left", font_size=12, color="#1c2331")
 
     def at(self, t: float) -> View:
-        """Show everything at a time (s), clipped to the run; return the view."""
+        """Show the scene at time `t` (s), clipped to the run; return the view."""
         view = self.plotter.camera
         camera = Camera(np.array(view.position), np.array(view.focal_point), np.array(view.up), float(view.view_angle))
         self._stage.move(float(np.clip(t, self.scene.t[0], self.scene.t[-1])), camera)

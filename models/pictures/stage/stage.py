@@ -286,7 +286,7 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Show everything at a time (s) and return the scene at that time; `camera` only decides in which order glass is
+        """Show the scene at time `t` (s) and return it; `camera` only decides in which order glass is
         painted."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
