@@ -368,7 +368,7 @@ class Stepper(Frozen):
         Parameters
         ----------
         state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start. Charts of
-            surfaces, and other automata, change before the step.
+            surfaces and other automata with a positive guard change before the step.
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 

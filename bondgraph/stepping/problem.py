@@ -88,8 +88,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool) -> P
 
 
 def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> list[Problem]:
-    """Return a problem for each source whose effort depends on velocities, or on states of controllers, if steps have no
-    inertia."""
+    """Return a problem for each source whose effort depends on velocities or on states of controllers; for steps with
+    inertia, which allow this, return the problems of `_varying_momenta`."""
     if options.full:
         return _varying_momenta(traced, model)
     ground, system, problems = traced.context, traced.context.system, list[Problem]()
@@ -160,7 +160,7 @@ class Steps:
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """State that every step keeps, by mode slot, because in it the law of a contact gives no force."""
+    """State in which the law of a contact gives no force, by mode slot; every step keeps it."""
 
     @property
     def has_guards(self) -> bool:

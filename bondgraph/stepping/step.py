@@ -153,11 +153,11 @@ class StepResult:
     t, h : start and size of the step, s.
     before, state : states at both ends, (n,), in the stepper's order.
     dq : displacements (unknowns,), in the velocities' coordinates.
-    multipliers : multipliers of all rows of the quadratic program, N.
+    multipliers : multipliers of all rows of the quadratic program; N for contacts.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : mode of each contact, "open", "stick" or "slip".
     iterations : number of quadratic programs solved.
-    slips : length of the slip of each contact, m.
+    slips : length of the slip of each contact, m; computed only for friction="coulomb".
     p, m : parameters and modes.
     """
 
@@ -218,7 +218,7 @@ class StepWorkspace:
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps, which is 0 before the first quadratic program."""
+        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:
