@@ -382,8 +382,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): those of which the former value (or, if
-    none was changed, another value) makes it finite, or else all changed parameters.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): those whose former value (or, if none was
+    changed, another value) makes all derived values finite, or else all changed parameters.
 
     Parameters
     ----------

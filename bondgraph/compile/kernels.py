@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is bitwise equal,
-whatever else is computed."""
+"""Routines from which some runs need only a few outputs. Their operations are not fused, so the bits of an output do not depend
+on what else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 

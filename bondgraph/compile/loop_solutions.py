@@ -281,7 +281,7 @@ def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any
         if exists and numbers is not None and numbers.shape == program.layout[name].shape and np.isfinite(numbers).all():
             continue
         if exists:
-            title = f'the guess {value!r} of "{name}" is not finite or has another shape'
+            title = f'the guess {value!r} of "{name}" is not finite or has the wrong shape'
             cure = f"finite numbers of shape {program.layout[name].shape}"
         else:
             title = f'"{name}" is not a value to guess'
@@ -308,7 +308,6 @@ def start_on_branch(
     solves a loop if the elements of all its unknowns have start values; `with_starts` are the indices of such unknowns in x. If
     no solution is found, the loops are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the
     sources at the fraction `part` of their values.
-
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.
