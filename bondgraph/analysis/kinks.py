@@ -1,4 +1,4 @@
-"""Kinks and jumps of the formulas at a point: conditions whose other outcome, by rounding error away, gives other derivatives.
+"""Kinks and jumps of the formulas at a point: conditions that a rounding error would decide otherwise, with other results.
 
 A condition whose two sides are equal at the point is a tie. The tape is evaluated again with the other outcome of each tie. The
 formula has a kink there if values stay the same and derivatives change, and a jump if values change. Guards against a division
