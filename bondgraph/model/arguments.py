@@ -120,7 +120,7 @@ def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
 
 
 def numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
-    """Return `in_unit` of a value, or of each value in a list, for which `unit` may list units, "rad, m", or in a dictionary."""
+    """Return `in_unit` of a value, or of each value in a dictionary or list; for a list, `unit` may list units, "rad, m"."""
     if isinstance(value, Mapping):
         return {each: numbers_in_unit(about, f'{argument}["{each}"]', number, unit) for each, number in value.items()}
     if not isinstance(value, (list, tuple)):
@@ -176,7 +176,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
 
 
 def only_domain(linear: Mapping[str, Any]) -> Domain | None:
-    """Return the domain that alone uses the coefficient given, such as translation for a mass, else None."""
+    """Return the only domain that uses the given coefficient, such as translation for a mass, else None."""
     domains = [COEFFICIENTS[word].domains for word, value in linear.items() if value is not None]
     return domains[0][0] if [len(each) for each in domains] == [1] else None
 
@@ -206,7 +206,7 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
 
 
 def need_coefficient(kind: str, name: str, word: str, value: Any, law: str, of: str = "") -> None:
-    """Refuse a function as a coefficient (E150); the cure is the same kind, or `of` another one, with its `law`."""
+    """Refuse a function as a coefficient (E150); the cure shows an element of this kind, or of the kind `of`, with a `law`."""
     if callable(value):
         title, why = f'{kind} "{name}": {word} cannot be a function', "it is a number or an array; a law is another argument"
         raise refusal("E150", title, f'{of or kind}("{name}", {law})', about=name, why=why)
