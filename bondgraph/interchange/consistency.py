@@ -287,7 +287,7 @@ def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Itera
         yield f"{label} ends at {end.element[:60]!r}, which is not an element"
         return
     if _is_junction(element) and end.port != name:
-        yield f"{label} ends at a junction under the name {end.port[:60]!r}"
+        yield f"{label} ends at port {end.port[:60]!r} of a junction, whose ports have the names of their bonds"
     ports = [port for port in element.ports if _is_junction(element) or port.name == end.port]
     if not ports:
         yield f'{label} ends at port {end.port[:60]!r} of "{end.element}", which does not exist'
