@@ -400,7 +400,8 @@ class Stepper(Frozen):
                 title, cure = "a step with candidates has no gradients", "contacts of the graph instead of candidates"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
-        workspace.s = step.slips.copy()
+        if not convex:
+            workspace.s = step.slips.copy()
         repeated = self._advance(workspace, step.t, step.h, step.p)
         if inputs is None:
             sources = [
@@ -457,7 +458,7 @@ class Stepper(Frozen):
             friction[0],
             tuple(MODES[k] for k in modes[0]),
             workspace.programs,
-            workspace.s.copy(),
+            workspace.lengths(workspace.along),
             p,
             workspace.m.copy(),
         )

@@ -157,7 +157,7 @@ class StepResult:
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : mode of each contact, "open", "stick" or "slip".
     iterations : number of quadratic programs solved.
-    slips : length of the slip of each contact, m; computed only for friction="coulomb".
+    slips : length of the slip of each contact, m.
     p, m : parameters and modes.
     """
 
@@ -279,7 +279,7 @@ class StepWorkspace:
         lower[count : count + rows] -= self.pairs.slip_terms(s[self.contacts :])
         return lower
 
-    def _lengths(self, along: np.ndarray) -> np.ndarray:
+    def lengths(self, along: np.ndarray) -> np.ndarray:
         if self.pairs is None:
             return self._graph_lengths(along)
         count = len(self._graph_rows[3])
@@ -307,7 +307,7 @@ class StepWorkspace:
             if solution.outcome != SOLVED:
                 return solution
             along = self.slip @ solution.y + self.drift
-            image = self._lengths(along)
+            image = self.lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
             if size <= self._slip_tolerance**2 * moved or size <= self._negligible_change(moved, solution.y):
