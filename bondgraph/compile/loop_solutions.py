@@ -50,7 +50,7 @@ Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
-    """Return the real roots (count, k) found, at most `MAX_SOLUTIONS`; `first` (k,) is one of the starts."""
+    """Return the real roots (count, k) found, at most `MAX_SOLUTIONS`; several unknowns are also started at `first` (k,)."""
     return _roots_of_one(evaluate) if len(first) == 1 else _roots_of_several(evaluate, first)
 
 

@@ -102,8 +102,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Function that returns the arguments of the formulas of each kind of law, without those of formulas in records inside a
-law."""
+"""For each kind of law, the function that returns the arguments of its formulas, except formulas in records inside the law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:

@@ -270,7 +270,7 @@ def _keyword(name: str, kind: str) -> inspect.Parameter:
 def names_of(names: str | Iterable[str], argument: str = "names", about: str = "") -> tuple[str, ...]:
     """Return names as a tuple; a string is one name.
 
-    Raises `ModelError` E150 for anything but strings; `argument` names the argument, `about` its part.
+    Raises `ModelError` E150 for anything but strings; `argument` is the name of the argument, `about` that of the part.
 
     >>> names_of("spring.q"), names_of(["spring.q", "time"])
     (('spring.q',), ('spring.q', 'time'))

@@ -155,7 +155,7 @@ def _sorted(breaks: Sequence[Any]) -> list[Any]:
 
 
 class NoQuadrature(TraceError):
-    """Error of a law whose energy quadrature cannot compute."""
+    """Error of a law for which quadrature cannot compute the energy."""
 
 
 class _Piecewise:

@@ -93,7 +93,7 @@ class FreeBodyRun:
         }
         self._first_shape = counts
         if self.accuracy.sleep > 0.0 and (self.has_python_shapes or self.has_python_formulas):
-            title = "bodies cannot sleep next to capsules, hulls or Python formulas"
+            title = "bodies cannot sleep in a run with capsules, hulls or Python formulas"
             other = "balls and boxes instead of capsules and hulls" if self.has_python_shapes else 'backend="llvm"'
             raise refusal("E486", title, "sleep=0", other, about=program.name)
         pairs = _CONTACTS_PER_SHAPE * len(solids) + 64
