@@ -20,7 +20,7 @@ from bondgraph.tape.routine import Routine
 
 MAX_TIES = 64
 TIE = 1e-13
-"""Difference of the sides of a condition that counts as rounding error, relative to the terms of which they are sums."""
+"""Difference up to which the sides of a condition count as equal, relative to the terms that are added in them."""
 CHANGE = 1e-6
 """Relative change of a result that exceeds rounding error."""
 

@@ -343,7 +343,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity, or "" if the value is a bare number: then large models need not list all names."""
+    """Return the unit of a quantity, or "" for a bare number, so that large models need not list all names."""
     return system.values[root].unit if has_unit(value) else ""
 
 

@@ -189,7 +189,7 @@ SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
 they have many operations in common."""
 
 MAX_LANE_STEPS = 20_000
-"""Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""
+"""Maximum number of steps in the routines of SIMD kernels; longer routines take seconds to compile."""
 
 
 def lanes_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, lanes: int) -> LaneKernels | None:

@@ -222,7 +222,7 @@ def _rounding(at: np.ndarray) -> np.ndarray:
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
-    """Return the largest change of each residual (rows, k) as one unknown at a time changes by this fraction of itself."""
+    """Return the largest change of each residual (rows, k) as one unknown at a time changes by the fraction `part` of itself."""
     rows, count = at.shape
     moved = (at[:, None] * (1.0 + part * np.eye(count))).reshape(-1, count)
     change = evaluate(moved)[0].reshape(rows, count, count) - evaluate(at)[0][:, None]

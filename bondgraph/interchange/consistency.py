@@ -190,8 +190,8 @@ constraint has one port for each coordinate, or one without coordinates, and an 
 
 
 def inconsistencies(model: Model) -> list[Problem]:
-    """Return an E355 for each inconsistency, at most 20, found by the first check that finds any, since later findings may
-    follow from them."""
+    """Return an E355 for each inconsistency, at most 20, that the first unsuccessful check finds: those of later checks may only
+    be consequences."""
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
         problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:

@@ -307,7 +307,7 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
 
 
 def refuse_jumps(steps: Steps, before: np.ndarray, after: np.ndarray) -> None:
-    """Raise E594 if parameters of sources change the momenta that these give to inertias that also move freely."""
+    """Raise E594 if new parameters change the momenta that sources give to inertias that also move freely."""
     context = steps.traced.context
     changed = np.flatnonzero(before != after)
     places = [k for k in changed if k in context.system.source_places]

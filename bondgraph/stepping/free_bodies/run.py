@@ -63,7 +63,7 @@ class FreeBodyResult(Result):
     penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Deepest penetration, (k,), m."""
     slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest sliding velocity of a contact with a force, (k,), m/s."""
+    """Largest sliding speed at a contact with a force, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of sweeps over contacts in the step, (k,)."""
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
