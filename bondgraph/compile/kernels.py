@@ -193,7 +193,7 @@ MAX_LANE_STEPS = 20_000
 
 
 def lanes_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, lanes: int) -> LaneKernels | None:
-    """Return the SIMD kernels for this number of lanes, None if unavailable.
+    """Return the SIMD kernels for this number of lanes, or None if unavailable.
 
     They require rates, straight-line machine code that compiles quickly, and no table whose entries are inputs.
     """
