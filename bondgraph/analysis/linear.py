@@ -39,7 +39,7 @@ MAX_DENSE = 4000
 _MAX_SHOWN = 16
 """Maximum number of states for which notebooks show matrices and poles."""
 _EXACT = ("zoh", "foh", "impulse")
-"""Methods of sampling that are exact for constant inputs; the others approximate the derivative."""
+"""Methods of sampling with the exact matrix exponential of A; the others approximate the derivative."""
 _SAMPLINGS = (*_EXACT, "tustin", "bilinear", "euler", "backward_diff")
 
 
