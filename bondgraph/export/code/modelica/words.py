@@ -1,4 +1,4 @@
-"""Names, units and strings in Modelica's notation, and conversion of names back.
+"""Names, units, numbers and strings in Modelica's notation.
 
 A user's name becomes a quoted identifier. Characters that such an identifier cannot contain, non-ASCII letters and marks like
 `'`, are written as in HTML: "ω1" becomes '&omega;1', and `html.unescape` converts it back.
