@@ -208,7 +208,7 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
 def need_coefficient(kind: str, name: str, word: str, value: Any, law: str, of: str = "") -> None:
     """Refuse a function as a coefficient (E150); the cure shows an element of this kind, or of the kind `of`, with a `law`."""
     if callable(value):
-        title, why = f'{kind} "{name}": {word} cannot be a function', "it is a number or an array; a law is another argument"
+        title, why = f'{kind} "{name}": {word} cannot be a function', "it must be a number or an array; a law is another argument"
         raise refusal("E150", title, f'{of or kind}("{name}", {law})', about=name, why=why)
 
 
@@ -232,7 +232,7 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
     for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
-            why = f"it is one of {', '.join(words)}"
+            why = f"it must be one of {', '.join(words)}"
             raise refusal("E110", title, f'{argument}="{words[0]}"', about=name, why=why)
 
 
@@ -332,4 +332,4 @@ def icon_of(name: str, icon: str) -> str:
 
 def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:
     title = f"`{argument}`" + (f' of "{about}"' if about else "") + f" cannot be {value!r}"
-    return refusal("E150", title, cure, about=about or argument, why=f"it is {expected}")
+    return refusal("E150", title, cure, about=about or argument, why=f"it must be {expected}")
