@@ -46,7 +46,7 @@ def is_own(module: str) -> bool:
 
 
 def is_called_by_user() -> bool:
-    """Return True if the function that asks was called outside this project; wrappers that explain calls do not count."""
+    """Return True if code outside this project called the caller of this function; wrappers that explain calls are skipped."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("screws.calls", "screws.names")):
         frame = frame.f_back

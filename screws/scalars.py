@@ -220,10 +220,10 @@ def _for_each(function: Callable[[Scalar], Scalar], first: Scalar) -> Scalar:
 
 
 def interpolate(u: Scalar, points: Sequence[float] | np.ndarray, values: Sequence[Scalar] | np.ndarray) -> Scalar:
-    """Return the piecewise linear function through (points, values), both (n,), n > 1, as `np.interp`; outside, it returns the
-    end values.
+    """Return the value at u of the piecewise linear function through (points, values), both (n,), n > 1, like `np.interp`.
 
-    The points are finite and ascending; the result is NaN where u is NaN. Bisection finds the piece.
+    Outside the points, it is the nearest end value; it is NaN if u is NaN. The points are finite and ascending. Bisection finds
+    the piece.
 
     Raises `TableError` E147 for fewer than two points, or if the numbers of points and values differ; E146 for points that are
     not finite or do not ascend.

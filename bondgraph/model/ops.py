@@ -119,7 +119,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
         return
     sample = f"lambda {', '.join(arguments)}: ..." if arguments else "lambda: ..."
     written = _as_lambda(value) if isinstance(value, str) else ""
-    why = f"it is a function, {sample}, that is called with symbols to record its operations"
+    why = f"it must be a function, {sample}, which is called with symbols to record its operations"
     title, cures = f"{what} cannot be {shortened(value)}", (written,) if written else (sample, *cures)
     raise refusal("E150", title, *cures, about=about, why=why)
 

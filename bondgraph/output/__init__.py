@@ -1,1 +1,1 @@
-"""Output: atomic writing of files and folders, LaTeX, notebook cells, plot style; checks for optional packages."""
+"""Output: atomic writing of files, tables, LaTeX, notebook cells, plot style, progress bars; checks for optional packages."""

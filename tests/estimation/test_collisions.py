@@ -420,7 +420,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_nonlinear_storages_collide_sequentially(how):
     """The collision of nonlinear storages is not a linear problem, so the run solves one impact after another."""
-    compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
+    compiled = plank({"left": -0.5, "right": 0.5}, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)
     assert found.ok and found.result.events

@@ -11,7 +11,7 @@ import functools
 import numpy as np
 import pytest
 
-from bondgraph import J0, J1, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, compile_model
+from bondgraph import J0, J1, TF, Automaton, Constraint, Friction, Graph, I, Se, Transition, UnreliableRunWarning, compile_model
 from tests.inner.run import Cones, with_restitution
 
 MASS, RADIUS, GRAVITY, HEIGHT = 2.0, 0.1, 9.81, 0.3
@@ -26,11 +26,11 @@ def contact(name, closing=False):
 
 
 @functools.cache
-def ball(dimension, turn=0.0, closing=False):
+def ball(dimension, turn=0.0, closing=False, lift=None):
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
-    graph.connect(Se("weight", -MASS * GRAVITY), up).connect(up, I("up m", MASS))
+    graph.connect(Se("weight", -MASS * GRAVITY), up).connect(up, lift or I("up m", MASS))
     graph.connect(v, I("m", MASS * one)).connect(w, I("J", 0.4 * MASS * RADIUS**2 * one))
     hold = {} if closing else {"restitution": 0.5}
     graph.connect(up, Constraint("floor", initial=HEIGHT, automaton="on floor", active=["rest"], **hold))
@@ -246,3 +246,20 @@ def test_the_energy_of_a_rod_that_strikes_askew_never_grows():
     hit = run.events[0]
     assert hit.lost == pytest.approx(0.0, abs=1e-9) and hit.lost > -1e-11
     assert run.ledger.relative_residual < 1e-9
+
+
+@pytest.mark.parametrize("impacts", ["simultaneous", "sequential"])
+def test_a_run_that_loses_friction_in_an_impact_says_so(impacts):
+    """The momentum of the lifted mass is no linear function of its speed, so the problem of impulses is not linear."""
+    compiled = ball(1, lift=I("up m", energy=lambda p: p * p / (2.0 * MASS) + 1e-3 * p**4, domain="translation"))
+    options = {"initial": {"J.p": 0.2}, "impacts": impacts, "progress": False}
+    with pytest.warns(UnreliableRunWarning, match=r"friction is missing in 1 impact(.|\n)*\"on floor\""):
+        run = compiled.simulate(0.3, **options)
+    assert not run.ok and run.failure is None and run.warnings[0].time == run.events[0].time
+    assert run.events.without_friction.sum() == 1 and run.events.without_friction[0]
+    with pytest.warns(UnreliableRunWarning, match="friction is missing in 1 impact"):
+        kept = compiled.simulate(0.3, keep=["m.p"], **options)
+    assert not kept.ok
+    prepared = compiled.prepare_run(0.3, impacts=impacts)
+    many = prepared.run_many(*prepared.start_values_many({}, {"J.p": np.array([0.1, 0.2])}))
+    assert sorted(many.warnings) == [0, 1]

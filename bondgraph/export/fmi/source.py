@@ -94,8 +94,8 @@ class Scaling:
 
 
 def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twice: Image | None, loose: Image | None) -> Scaling:
-    """Return the words that depend on the experiment, found by comparison with images of runs that start `later`, take `twice`
-    as long, and have four times the tolerance (`loose`); each image is None if its run is impossible."""
+    """Return the words that depend on the experiment, found by comparison with images of a run that starts `later`, of one
+    `twice` as long, and of one with four times the tolerance (`loose`); an image is None if its run is impossible."""
     spans, tolerances = _proportional(base, twice, 2.0), _proportional(base, loose, 4.0)
     starts = None if later is None else _changed(base, later[1])
     if starts is not None and later is not None:

@@ -120,7 +120,7 @@ class MechanicalEquations(Typeset):
     H: Any
     """Constraint Jacobian (m, n), h' = H v."""
     h: Any
-    """Constraint functions (m, 1), which vanish: a symbol if h is a state, 0 for a constraint that holds only a velocity."""
+    """Constraint functions (m, 1), which vanish: a symbol if h is a state, 0 for a constraint on a velocity alone."""
     gamma: Any
     """Right-hand side of H v' = gamma (m, 1)."""
     E: Any
@@ -214,7 +214,7 @@ class LagrangeEquations(Typeset):
     mechanics: MechanicalEquations
     """Mechanical equations in matrix form."""
     conditions: Any
-    """Expressions that constraints hold at zero (m, 1): h or, for a constraint that holds only a velocity, its velocity."""
+    """Expressions that constraints hold at zero (m, 1): h or, for a constraint on a velocity alone, that velocity."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
@@ -252,7 +252,7 @@ class HamiltonEquations(Typeset):
     mechanics: MechanicalEquations
     """Mechanical equations in terms of velocities, in matrix form."""
     conditions: Any
-    """Expressions that constraints hold at zero (m, 1): h or, for a constraint that holds only a velocity, its velocity."""
+    """Expressions that constraints hold at zero (m, 1): h or, for a constraint on a velocity alone, that velocity."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:

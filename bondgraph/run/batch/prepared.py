@@ -36,6 +36,7 @@ from bondgraph.run.steppers.segment import Selection
 from bondgraph.run.streaming.run import KeptRuns, kept_runs
 from bondgraph.run.validation.checked_result import checked_result, checked_times, has_constraints, rank_loss
 from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run.validation.impact_friction import friction_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run.validation.surface_contacts import contact_concerns, watched_contacts
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
@@ -110,7 +111,8 @@ class PreparedProgram:
 
     @cached_property
     def _is_checked_in_machine_code(self) -> bool:
-        return (not has_constraints(self.program) or screens(self.program)) and not watched_contacts(self.program)
+        checks_rank = not has_constraints(self.program) or screens(self.program)
+        return checks_rank and not watched_contacts(self.program) and not self.program.impact_frictions
 
     @property
     def _passes_singular_positions(self) -> bool:
@@ -181,7 +183,7 @@ class PreparedProgram:
         result = checked_result(end.result, settings.t_start, self.requested_times, lost)
         balanced = end.sound or result.failure is not None
         concerns = () if balanced else validity_concerns(result, result.account(), settings.rtol)
-        concerns = (*concerns, *contact_concerns(end.result, settings.rtol))
+        concerns = (*concerns, *contact_concerns(end.result, settings.rtol), *friction_concerns(end.result))
         statistics = replace(result.statistics, wall_time=time.perf_counter() - begin)
         return replace(result, warnings=concerns, statistics=statistics), end
 

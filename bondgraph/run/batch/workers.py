@@ -167,6 +167,7 @@ class BatchRunner:
         collected = BatchCollector(self.program, self.settings, self.requested, self.checked_run_and_end, (x0, p, m0), kept)
         machine = machine and (outputs is None or outputs.is_machine_code)
         machine = machine and (not watched or screens(self.program)) and not watched_contacts(self.program)
+        machine = machine and not self.program.impact_frictions
         lane_kernels = self._in_lanes(pool.lanes, runs) if machine else None
         remaining: Sequence[int] = range(runs)
         batch = collected.batch

@@ -166,6 +166,12 @@ class Events(Sequence[Event]):
         labels = self._column("label").astype(int).tolist()
         return [plain[i] if label == NO_LABEL else self._labels[label].kind for i, label in zip(transitions, labels, strict=True)]
 
+    @property
+    def without_friction(self) -> np.ndarray:
+        """Flags (k,) of impacts that were computed without their friction."""
+        lost = [label.has_lost_friction for label in self._labels]
+        return np.array([*lost, False])[self._column("label").astype(int)]  # NO_LABEL is the last one
+
     @cached_property
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
         """Energy per storage just before and just after each event (k, storages), J."""

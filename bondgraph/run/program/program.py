@@ -18,7 +18,7 @@ from bondgraph.output.short_repr import short_repr
 from bondgraph.run.linear.layout import MatrixLayout, layout_of, pair_layout_of
 from bondgraph.run.program.balances import Balances, Island, balances
 from bondgraph.run.program.bonds import BondVariables
-from bondgraph.run.program.kernels import Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
+from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.transitions import RunContact, RunTransition
 from bondgraph.run.sparsity.cache import StructureCache
@@ -166,8 +166,13 @@ class Program:
         return self._derivatives[0]
 
     @property
+    def impact_frictions(self) -> tuple[CollisionFriction, ...]:
+        """Dry friction elements that take part in impacts."""
+        return () if self.collisions is None else self.collisions.frictions
+
+    @property
     def jacobian_pattern(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Compressed column order (indptr (n + 1,), indices (nonzeros,)) of the Jacobian; None without derivatives."""
+        """Compressed-column pattern (indptr (n + 1,), indices (nonzeros,)) of the Jacobian; None without derivatives."""
         return self._derivatives[1]
 
     @property

@@ -163,8 +163,8 @@ def pass_event(c: IntegratorTable) -> int:
 
 
 def resume(c: IntegratorTable, p: Reals, count: int) -> int:
-    """Continue at t with other parameters p (count,): fire the guards that jump, and solve algebraic loops; return a status as
-    `pass_event` does. A run in co-simulation calls this when inputs have changed."""
+    """Continue at t with other parameters p (count,): fire the transitions whose guards jump, and solve algebraic loops; return a
+    status as `pass_event` does. A run in co-simulation calls this when inputs have changed."""
     c.fresh, c.is_landing = True, False
     if c.guard_count > 0:
         guard_values(c, c.t, c.y, c.g)

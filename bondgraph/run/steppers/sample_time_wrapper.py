@@ -1,4 +1,4 @@
-"""Sample clocks around an integrator without clocks, which stops at every tick and restarts afterwards."""
+"""Wrapper that adds sample clocks to an integrator without clocks: it stops the integrator at every tick and restarts it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _SAFE, _SHRINK = 0.9, 0.2
 # Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
 _RETRY_FACTOR = 1e3
 _RECOVERED = 1e6
-"""Size of a step, relative to the smallest, after which steps that are too small to be shortened are counted from zero."""
+"""Ratio of an accepted step to the smallest step above which the count of forced steps restarts from zero."""
 _FASTEST = 1e6
 """Largest rate of a state, relative to its size and the time so far, at a jump; at a singularity rates are larger."""
 

@@ -26,6 +26,7 @@ from bondgraph.run.streaming.partial_result import KeptResult, NotKept
 from bondgraph.run.streaming.quantities import ChosenQuantities, chosen_quantities, measures_of
 from bondgraph.run.validation.checked_result import checked_result, rank_loss
 from bondgraph.run.validation.concerns import validity_concerns
+from bondgraph.run.validation.impact_friction import friction_concerns
 from bondgraph.run.validation.surface_contacts import contact_concerns
 from bondgraph.run_arguments import KeepOptions, KeptQuantity, Sink, Sinkable
 from bondgraph.sinks.file_sinks import sink_for
@@ -129,7 +130,7 @@ class KeptRuns:
             count = min(count, int(np.searchsorted(since, checked.since[-1], side="right")))
         totals = consumer.account.ledger(float(dates[count - 1]))
         concerns = () if checked.failure is not None else validity_concerns(checked, totals, settings.rtol)
-        concerns = (*concerns, *contact_concerns(unchecked, settings.rtol))
+        concerns = (*concerns, *contact_concerns(unchecked, settings.rtol), *friction_concerns(checked))
         last = consumer.last if consumer.sent == count else None
         if last is None and checked.since[-1] == since[count - 1]:
             last = checked.x[-1], checked.m[-1]

@@ -107,8 +107,8 @@ def _steps(
 
 
 def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[list[dict[int, Any]], Any]:
-    """Return the rows of a matrix with steps, in which only the `count` unknowns w and the steps of its border are unknowns, and
-    the condition under which they are correct; all other steps are eliminated.
+    """Return the rows of a matrix with steps, in which only the `count` unknowns w and a few steps, the border, remain
+    unknowns, and the condition under which the rows are correct; all other steps are eliminated.
 
     Slopes that depend only on parameters and are zero at the samples, also with other parameters, are left out. The condition is
     that they are zero.
@@ -141,7 +141,8 @@ def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[lis
 
 
 def _border(numbers: Mapping[tuple[int, int], np.ndarray], size: int, count: int) -> list[int]:
-    """Return the steps without which A has the fewest entries at the last sample, in order."""
+    """Return, in ascending order, the steps to keep as unknowns, chosen one by one so that A has the fewest entries at the last
+    sample."""
     scaled = {key: values[-1:] for key, values in equilibrated(numbers, size, size).items()}
     matrix, border, steps = matrices_of(scaled, size)[0], list[int](), list(range(count, size))
     while steps:

@@ -137,9 +137,10 @@ class Sight:
 def frame_labels(
     stage: Stage, now: Scene, camera: Camera, size: tuple[int, int], sight: Sight | None = None
 ) -> tuple[list[Label], Array]:
-    """Return labels beside the z axes of frames or at their origins, and pixels (j, 2) of axes and arrows, which they avoid.
+    """Return the labels of frames, and pixels (j, 2) of axes and arrows, which the labels avoid.
 
-    With `sight`, hidden frames have no label, and a frame with a hidden origin has its label at the tip of an axis.
+    A label with `at_axis` is beside z; else a word is at the tip of z, and a letter at the origin. With `sight`, hidden frames
+    have no label, and words and letters whose place is hidden move to a visible point.
     """
     labels, avoid = [], [np.zeros((0, 2))]
     for frame in now.all_frames:

@@ -1,4 +1,4 @@
-"""Off-screen rendering of a scene with pyvista actors, at a time and from a camera."""
+"""Rendering of a scene with pyvista actors, at a time and from a camera, off-screen or in a window."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Show everything at a time (s) and return the scene at that time; `camera` only decides in which order glass is
+        """Show the scene at time `t` (s) and return it; `camera` only decides in which order glass is
         painted."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]

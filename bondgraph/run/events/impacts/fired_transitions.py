@@ -18,11 +18,13 @@ MIN_JUMP = 1e-9
 @dataclass(frozen=True)
 class EventLabel:
     """Label of a fired transition whose kind or name differs from the transition's own; `transitions` are all transitions of
-    simultaneous collisions that are solved as one problem."""
+    simultaneous collisions that are solved as one problem. `has_lost_friction` is True for an impact computed without its
+    friction."""
 
     kind: str
     name: str
     transitions: tuple[int, ...] = ()
+    has_lost_friction: bool = False
 
 
 def rest_label(edge: RunTransition) -> EventLabel:

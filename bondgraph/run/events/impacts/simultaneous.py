@@ -19,7 +19,7 @@ import numpy as np
 
 from bondgraph.run.bound import Bound
 from bondgraph.run.events.guard_history import GuardHistory, perturbations, rounding_error
-from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, by_name, recorded
+from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTransition, by_name, fire, recorded
 from bondgraph.run.events.impacts.friction_cones import Cones, split, with_restitution
 from bondgraph.run.events.impacts.participants import (
     NEGLIGIBLE_SPEED,
@@ -41,7 +41,8 @@ def collide(
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in this
     impact. Friction sticks after the impact if the impulse has stopped its slip.
 
-    Return None if `participants_of` does, if no impulses are found, or if the laws of storages make the problem nonlinear.
+    Return None if the reset of the bounce describes the impact: `participants_of` returns None, or no impulses are found, or the
+    laws of storages make the problem nonlinear. With friction, the label says in the last two cases that it was left out.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -49,7 +50,7 @@ def collide(
     table, contacts = participants.table, participants.contacts
     impact = impact_of(collisions, participants)
     if impact is None:
-        return None
+        return _without_friction(bound, t, x, m, index)
     impulses = impact.impulses
     after = x + table.states @ impulses
     effects_after = unit_impulses(bound, t, after, m)
@@ -59,7 +60,7 @@ def collide(
     for part in _friction_parts(collisions, least):
         part[:] = part.max()  # one unit; a component that nothing moves is rounding error of the others
     if np.any(np.abs(effects_after.flow - expected) > least):
-        return None
+        return _without_friction(bound, t, x, m, index)
     pushed = impact.solution[: len(contacts)] * scale[impact.indices[: len(contacts)]]
     acting = [c for c, impulse in zip(contacts, pushed, strict=True) if impulse > NEGLIGIBLE_SPEED * np.abs(pushed).max()]
     struck = {c.transition for c in contacts if not c.held and (c in acting or _closes(bound, c.transition))}
@@ -71,6 +72,15 @@ def collide(
     _set_friction(collisions, least, expected, after, modes)
     firing = recorded(bound, index, t, (x, m), (after, modes), effects_after.supplies @ impulses)
     return (_with_names(bound, firing, bounced) if len(bounced) > 1 else firing), released
+
+
+def _without_friction(
+    bound: Bound, t: float, x: np.ndarray, m: np.ndarray, index: int
+) -> tuple[FiredTransition, list[int]] | None:
+    if not bound.program.impact_frictions:
+        return None
+    edge = bound.program.transitions[index]
+    return replace(fire(bound, index, t, x, m), label=EventLabel(edge.kind, edge.name, has_lost_friction=True)), []
 
 
 def _closes(bound: Bound, transition: int) -> bool:
