@@ -42,7 +42,7 @@ SPARSE = 400
 @dataclass(frozen=True, eq=False)
 class Derivatives(Frozen):
     """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. A call with a
-    `Point` returns the `Linear` system at this point; it raises E260 and E262 as `linearise` does."""
+    `Point` returns the `Linear` system at this point; it raises E260, E262 and E592 as `linearise` does."""
 
     compiled: Compiled
     states: tuple[str, ...]

@@ -11,9 +11,9 @@ PER_DECADE, PER_RESONANCE = 100, 91
 
 
 def with_resonances(poles: np.ndarray, period: float | None) -> np.ndarray | None:
-    """Return 0 and angular frequencies, rad/s, from a decade below all poles (n,) to a decade above, and at equal angles of the
-    circle that the response near a resonance describes in the complex plane; None if all poles are 0. The poles of a sampled
-    system have a `period`, s."""
+    """Return 0 and angular frequencies, rad/s, from a decade below all poles (n,) to a decade above or, for a sampled system with
+    a `period`, s, to half the sampling frequency; None if all poles are 0. Near a resonance they are at equal angles of the
+    circle that the response describes in the complex plane."""
     poles = poles.astype(complex)
     poles = poles if period is None else np.log(poles[poles != 0.0]) / period
     sizes = np.abs(poles)

@@ -1,4 +1,4 @@
-"""Kinks and jumps of the formulas at a point: conditions whose other outcome, by rounding error away, gives other derivatives.
+"""Kinks and jumps of the formulas at a point: conditions that a rounding error would decide otherwise, with other results.
 
 A condition whose two sides are equal at the point is a tie. The tape is evaluated again with the other outcome of each tie. The
 formula has a kink there if values stay the same and derivatives change, and a jump if values change. Guards against a division
@@ -20,7 +20,7 @@ from bondgraph.tape.routine import Routine
 
 MAX_TIES = 64
 TIE = 1e-13
-"""Difference of the sides of a condition that counts as rounding error, relative to the terms of which they are sums."""
+"""Difference up to which the sides of a condition count as equal, relative to the terms that are added in them."""
 CHANGE = 1e-6
 """Relative change of a result that exceeds rounding error."""
 

@@ -39,7 +39,7 @@ MAX_DENSE = 4000
 _MAX_SHOWN = 16
 """Maximum number of states for which notebooks show matrices and poles."""
 _EXACT = ("zoh", "foh", "impulse")
-"""Methods of sampling that are exact for constant inputs; the others approximate the derivative."""
+"""Methods of sampling with the exact matrix exponential of A; the others approximate the derivative."""
 _SAMPLINGS = (*_EXACT, "tustin", "bilinear", "euler", "backward_diff")
 
 
@@ -113,7 +113,7 @@ class Linear:
 
     def poles(self, count: Count | None = None, near: complex = 0.0) -> np.ndarray:
         """Return the eigenvalues of A (1/s for a continuous system) by real part: all, or the `count` nearest to `near`. Raises
-        E150 for anything but one finite number."""
+        E150 unless `near` is one finite number."""
         if np.shape(near) or isinstance(near, str) or not np.all(np.isfinite(np.asarray(near, dtype=complex))):
             raise refused("near", near, "one finite number, which may be complex", "near=0.0", self.name)
         if count is not None and self.is_sparse and count < self.order - 2:
@@ -134,8 +134,9 @@ class Linear:
 
         Parameters
         ----------
-        tolerance : relative size below which singular values count as zero; by default a few rounding errors. E150 unless it is
-            from 0 to 1.
+        tolerance : relative size below which singular values count as zero; by default a few rounding errors.
+
+        Raises E150 for a tolerance that is not from 0 to 1.
         """
         if tolerance is not None and not 0.0 <= real(tolerance) <= 1.0:
             raise refused("tolerance", tolerance, "a number from 0 to 1", "tolerance=1e-12", self.name)

@@ -50,9 +50,9 @@ def linearise_sampled(
     are constant over a period. The loop is stable if all poles are inside the unit circle. Values that blocks change at their
     first tick only, such as a difference without a previous sample, are taken after that tick.
 
-    Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, for an event within the period, and for ticks that differ from each other, as with `filter_period`; the errors
-    of `linearise`; `RunError` E323 if the run is not ok. An `UnreliableRunWarning` reports matrices that do not converge.
+    Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, with clocks of different periods or
+    offsets, with an event within the period, or with ticks that differ from each other, as with `filter_period`; the errors of
+    `linearise`; `RunError` E323 if the run is not ok. An `UnreliableRunWarning` reports matrices that do not converge.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """

@@ -343,7 +343,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity, or "" if the value is a bare number: then large models need not list all names."""
+    """Return the unit of a quantity, or "" for a bare number, so that large models need not list all names."""
     return system.values[root].unit if has_unit(value) else ""
 
 
@@ -382,8 +382,8 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
 def unusable_parameters(
     model: Model, system: System, numbers: Mapping[str, Any], prepare: Callable[..., np.ndarray], values: Mapping[str, Any]
 ) -> list[Problem]:
-    """Report parameters from which `prepare` derives a value that is not finite (E309): those of which the former value (or, if
-    none was changed, another value) makes it finite, or else all changed parameters.
+    """Report parameters from which `prepare` derives a value that is not finite (E309): those whose former value (or, if none was
+    changed, another value) makes all derived values finite, or else all changed parameters.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines from which some runs need only a few outputs. Their operations are not fused, so that each output is bitwise equal,
-whatever else is computed."""
+"""Routines from which some runs need only a few outputs. Their operations are not fused, so the bits of an output do not depend
+on what else is computed."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 
@@ -189,7 +189,7 @@ SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
 they have many operations in common."""
 
 MAX_LANE_STEPS = 20_000
-"""Maximum number of steps of these routines for which SIMD kernels are compiled; longer routines take seconds to compile."""
+"""Maximum number of steps in the routines of SIMD kernels; longer routines take seconds to compile."""
 
 
 def lanes_of(routines: Mapping[str, Code] | RoutineSchedules, backend: str, lanes: int) -> LaneKernels | None:

@@ -50,7 +50,7 @@ Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
-    """Return the real roots (count, k) found, at most `MAX_SOLUTIONS`; `first` (k,) is one of the starts."""
+    """Return the real roots (count, k) found, at most `MAX_SOLUTIONS`; several unknowns are also started at `first` (k,)."""
     return _roots_of_one(evaluate) if len(first) == 1 else _roots_of_several(evaluate, first)
 
 
@@ -222,7 +222,7 @@ def _rounding(at: np.ndarray) -> np.ndarray:
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
-    """Return the largest change of each residual (rows, k) as one unknown at a time changes by this fraction of itself."""
+    """Return the largest change of each residual (rows, k) as one unknown at a time changes by the fraction `part` of itself."""
     rows, count = at.shape
     moved = (at[:, None] * (1.0 + part * np.eye(count))).reshape(-1, count)
     change = evaluate(moved)[0].reshape(rows, count, count) - evaluate(at)[0][:, None]
@@ -308,7 +308,6 @@ def start_on_branch(
     solves a loop if the elements of all its unknowns have start values; `with_starts` are the indices of such unknowns in x. If
     no solution is found, the loops are solved again as the sources are scaled up from zero; `parameters`(part) returns p with the
     sources at the fraction `part` of their values.
-
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

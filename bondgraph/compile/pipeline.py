@@ -10,7 +10,7 @@ A stage reports all problems that it finds; its result is free of such problems,
 | `remove_aliases` | one name for each value | before sorting, so that the sorter sees real work only |
 | `refuse_undefined_values` | - | a value that only aliases define would look like an algebraic loop |
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
-| `find_shapes` | shape of every value | each formula runs once on floats, so that a result of another shape is found here |
+| `find_shapes` | shape of every value | each formula runs once on floats, so a result of the wrong shape is found here |
 | `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
 | or `system_of_instances` | all of the above, with numbers as names | large models of identical parts need no names yet |
 | `trace_for_runs` | routines on a tape; or `schedule_routines`, of large models: loops | unknowns are solved for while tracing |

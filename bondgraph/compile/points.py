@@ -39,9 +39,9 @@ def point_of(
     ----------
     initial : the whole state (n,); changes of the start values by name; the `final` of a run; or an operating point, whose
         parameters are used too.
-    modes : names of automata and of their current states.
+    modes : state of each automaton, by name.
 
-    Raises `ModelError` E252 for an array of another shape or with NaN or infinite numbers; and the errors of `Compiled.initial`.
+    Raises `ModelError` E252 for an array of the wrong shape or with NaN or infinite numbers; and errors of `Compiled.initial`.
     """
     begin = start_values_of(initial)
     named = begin if isinstance(begin, Mapping) else {}
@@ -61,7 +61,7 @@ def point_of(
 
 
 def consistent(compiled: Compiled, point: Point) -> Point:
-    """Return the point with the unknowns of nonlinear algebraic loops in x solved for.
+    """Solve for the unknowns of nonlinear algebraic loops in x, and return the changed point.
 
     Raises `ModelError` E262 if no solution of a loop is found.
     """

@@ -58,10 +58,10 @@ def program_of(
 ) -> Program:
     """Return the program of a system: its kernels, transitions, clocks and the names of all values.
 
-    The model provides its bonds and the messages for the end of a run. Called at first use: `differentiate` for the Jacobian with
-    its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD
-    kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor coefficients up to an
-    order. If `autonomous`, no rate depends on the time.
+    The model provides its bonds and the messages for the end of a run. These functions are called at first use: `differentiate`
+    for the Jacobian with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs,
+    `in_lanes` for SIMD kernels of several runs, `texts` for the LLVM IR of kernels that many runs call, `expand` for Taylor
+    coefficients up to an order. If `autonomous`, no rate depends on the time.
     """
     moves_with_time = system.clocks or system.events or any(element.signals for element in model.elements.values())
     breaks = breaks_of(system) if moves_with_time else None

@@ -92,7 +92,7 @@ def _constraints(model: Model, system: System) -> Iterator[str]:
         if isinstance(law, (IdealConstraint, IdealSwitch)):
             if isinstance(law, IdealConstraint) and law.released is not None and reasons.get(path) != "constraint":
                 springs = "takes its effort from springs; its flow is the unknown"
-                yield f'{element.kind} "{path}": {springs if path in reasons else "cannot hold its flow, which a source sets"}'
+                yield f'{element.kind} "{path}": {springs if path in reasons else "cannot set its flow, which a source sets"}'
                 continue
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'

@@ -74,8 +74,8 @@ def _continued(
 
 
 def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
-    """Return E206 for a loop whose residuals overflow at the start, and whose solution exists only up to this fraction of the
-    sources."""
+    """Return E206 for a loop whose residuals overflow at the start, and whose solution exists only up to the fraction `part` of
+    the sources."""
     elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
     details = (
         f"these elements depend on each other: {named(elements)}",

@@ -38,7 +38,8 @@ MAX_START_MISFIT = 0.05
 
 
 def dependent_starts(model: Model, causality: Causality) -> dict[str, np.ndarray]:
-    """Return the `claimed` start values, other than zero, of storages in derivative causality, by the name of the state."""
+    """Return the start values, except zero, of storages in derivative causality that other states must not contradict
+    (`StateSpec.claimed`), by the name of the state."""
     starts = {}
     for path in causality.derivative:
         element = model.elements[path]
@@ -156,7 +157,7 @@ class SwitchIndices:
         self._stopped = [(indices(system.resolve(unknown.stopped)), of[references]) for unknown, _, references, _ in switches]
 
     def agree(self, outputs: np.ndarray, x: np.ndarray) -> bool:
-        """Return True if all switches agree with their modes by a margin, with these outputs in the state x."""
+        """Return True if, at these outputs and states, all switches agree with their modes by a margin."""
         sizes = np.abs(np.concatenate([outputs, x]))
         return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
 

@@ -30,7 +30,7 @@ def own_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tupl
 
 
 def moving_states(system: System) -> tuple[tuple[State, ...], tuple[int, ...], tuple[str, ...]]:
-    """Return `own_states` without states that only ticks and resets change, which are constant in between."""
+    """Return `own_states` without states that change only at ticks and resets."""
     return _described(system, [state for state in own_states(system)[0] if not state.held])
 
 

@@ -30,7 +30,7 @@ from bondgraph.errors import CacheWarning, Problem
 MEGABYTES = 256.0
 """Default size limit of the cache, MB."""
 SUPPLIED = Path(__file__).with_name("supplied")
-"""Folder of code that came with the package: the solvers' code, in wheels (`warming.supply`)."""
+"""Folder of the solvers' code that a wheel includes (`warming.supply`)."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
 _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")

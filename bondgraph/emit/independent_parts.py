@@ -1,5 +1,5 @@
-"""LLVM IR for independent parts of a program: a function for each form, with contiguous inputs and results, and a routine
-that gathers inputs and scatters results part by part."""
+"""LLVM IR for independent parts of a program: parts with equal steps share a function with contiguous inputs and results, and a
+routine gathers inputs and scatters results part by part."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Instruction set of procedures: a table of primitives with their source in each language, and records of instructions.
 
-Kinds of operands are named as in LLVM: "double", "i64", "i1" (conditions), "ptr". The index of a pointer counts 8-byte fields.
+Kinds of operands are named as in LLVM: "double", "i64", "i1" (conditions), "ptr". An index added to a pointer counts 8-byte
+fields.
 """
 
 from __future__ import annotations
@@ -138,7 +139,8 @@ def _table() -> Iterator[Primitive]:
 
 
 def _extremes() -> Iterator[Primitive]:
-    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN and return the first of equal ones."""
+    """Yield the primitives of the smaller and the larger of two numbers; they ignore NaN; of equal numbers, they return the
+    first."""
     for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
         lines = (
             f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",

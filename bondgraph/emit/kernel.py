@@ -178,7 +178,7 @@ class Kernel:
         takes = (
             f"it takes {plural(count, 'block')} of length{'s'[: count - 1]} {lengths} and gives {plural(self.n_out, 'output')}"
         )
-        return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable blocks', (what, takes)))
+        return KernelError(Problem("E395", f'kernel "{self.name}" is called with unsuitable arguments', (what, takes)))
 
 
 def _kind(value: Any) -> str:

@@ -1,6 +1,7 @@
 """Procedures under construction: lists of instructions that printers turn into LLVM and C99 (`printers`).
 
-Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte fields.
+Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index added to a pointer counts 8-byte
+fields.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def estimate(
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:
-        title, why = f"there is no loss {loss!r}", f"known losses: {', '.join(LOSSES)}"
+        title, why = f"the loss {loss!r} is unknown", f"known losses: {', '.join(LOSSES)}"
         raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
     check_names(settings, SETTINGS.keys() - REPLACEMENTS, REPLACEMENTS)
     names = list(unknown)

@@ -38,7 +38,7 @@ class FreeParameters:
     Parameters
     ----------
     labels, units : labels and units of the numbers (k,).
-    entries : the user's name of the quantity, with the flat index of the number in its value.
+    entries : name of the quantity, with the flat index of the number in its value.
     parameters : index in the parameter vector, -1 for a start value.
     states : index in x, -1 for a parameter.
     """

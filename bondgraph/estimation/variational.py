@@ -162,8 +162,8 @@ class Variational:
     def with_conversions(
         self, starts: Mapping[str, Any], slopes: np.ndarray, t: float, start: Sequence[np.ndarray]
     ) -> np.ndarray:
-        """Return the derivatives S (n, k) of a start (x, m, p) at the time t (s), from `slopes` for which efforts and flows among
-        the user's `starts` determine no states. A state that is varied itself does not follow from an effort or flow."""
+        """Return the derivatives S (n, k) of a start (x, m, p) at the time t (s): `slopes`, with the rows of states that follow
+        from efforts and flows among the user's `starts`. A state that is varied itself does not follow from them."""
         compiled, S = self.compiled, slopes.copy()
         _, independent = dependent_among(compiled.model, compiled.system, compiled.causality, starts)
         states = converted_states(compiled.model, compiled.system, independent)
@@ -398,7 +398,7 @@ class SensitivityWeights(ErrorWeights):
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Return True if rounding errors in steps exceeded `rtol` times the weight of an entry of S.
 
-        Columns that contain only rounding errors do not count: doubling their entry of `numbers` (k,) has no effect.
+        A column does not count if doubling its varied number, in `numbers` (k,), changes states only by rounding errors.
         """
         n = self._count
         if not self.exceeded[n:].any():

@@ -67,7 +67,8 @@ def _matrix(value: Any) -> Any:
 
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
-    """Return the SymPy form of each instruction by its code, except conditions, whose form depends on the export."""
+    """Return the SymPy form of each instruction by its code, except `where` and logical operations: their form depends on the
+    export."""
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

@@ -102,8 +102,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Function that returns the arguments of the formulas of each kind of law, without those of formulas in records inside a
-law."""
+"""For each kind of law, the function that returns the arguments of its formulas, except formulas in records inside the law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
@@ -191,8 +190,8 @@ constraint has one port for each coordinate, or one without coordinates, and an 
 
 
 def inconsistencies(model: Model) -> list[Problem]:
-    """Return an E355 for each inconsistency, at most 20, found by the first check that finds any, since later findings may
-    follow from them."""
+    """Return an E355 for each inconsistency, at most 20, that the first unsuccessful check finds: those of later checks may only
+    be consequences."""
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
         problems = [Problem("E355", text, (), (), ("a file written by save_model, unchanged",)) for text in check(model)]
         if problems:
@@ -287,7 +286,7 @@ def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Itera
         yield f"{label} ends at {end.element[:60]!r}, which is not an element"
         return
     if _is_junction(element) and end.port != name:
-        yield f"{label} ends at a junction under the name {end.port[:60]!r}"
+        yield f"{label} ends at port {end.port[:60]!r} of a junction, whose ports have the names of their bonds"
     ports = [port for port in element.ports if _is_junction(element) or port.name == end.port]
     if not ports:
         yield f'{label} ends at port {end.port[:60]!r} of "{end.element}", which does not exist'

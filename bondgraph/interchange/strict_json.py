@@ -38,7 +38,7 @@ def too_large(file: str, size: int, largest: int, unit: str = "bytes") -> ModelE
 
 
 def nesting_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside strings; each closing bracket counts -1, as the text may not be JSON.
+    """Return the maximum nesting depth of brackets outside strings; a closing bracket counts -1, whether or not it matches.
 
     The function uses no recursion: Python's own parser recurses up to the recursion limit, which the caller may have raised
     beyond the stack.

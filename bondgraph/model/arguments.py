@@ -120,7 +120,7 @@ def _set_value(values: inspect.BoundArguments, name: str, value: Any) -> None:
 
 
 def numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
-    """Return `in_unit` of a value, or of each value in a list, for which `unit` may list units, "rad, m", or in a dictionary."""
+    """Return `in_unit` of a value, or of each value in a dictionary or list; for a list, `unit` may list units, "rad, m"."""
     if isinstance(value, Mapping):
         return {each: numbers_in_unit(about, f'{argument}["{each}"]', number, unit) for each, number in value.items()}
     if not isinstance(value, (list, tuple)):
@@ -176,7 +176,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
 
 
 def only_domain(linear: Mapping[str, Any]) -> Domain | None:
-    """Return the domain that alone uses the coefficient given, such as translation for a mass, else None."""
+    """Return the only domain that uses the given coefficient, such as translation for a mass, else None."""
     domains = [COEFFICIENTS[word].domains for word, value in linear.items() if value is not None]
     return domains[0][0] if [len(each) for each in domains] == [1] else None
 
@@ -206,9 +206,9 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
 
 
 def need_coefficient(kind: str, name: str, word: str, value: Any, law: str, of: str = "") -> None:
-    """Refuse a function as a coefficient (E150); the cure is the same kind, or `of` another one, with its `law`."""
+    """Refuse a function as a coefficient (E150); the cure shows an element of this kind, or of the kind `of`, with a `law`."""
     if callable(value):
-        title, why = f'{kind} "{name}": {word} cannot be a function', "it is a number or an array; a law is another argument"
+        title, why = f'{kind} "{name}": {word} cannot be a function', "it must be a number or an array; a law is another argument"
         raise refusal("E150", title, f'{of or kind}("{name}", {law})', about=name, why=why)
 
 
@@ -232,7 +232,7 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
     for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'
-            why = f"it is one of {', '.join(words)}"
+            why = f"it must be one of {', '.join(words)}"
             raise refusal("E110", title, f'{argument}="{words[0]}"', about=name, why=why)
 
 
@@ -270,7 +270,7 @@ def _keyword(name: str, kind: str) -> inspect.Parameter:
 def names_of(names: str | Iterable[str], argument: str = "names", about: str = "") -> tuple[str, ...]:
     """Return names as a tuple; a string is one name.
 
-    Raises `ModelError` E150 for anything but strings; `argument` names the argument, `about` its part.
+    Raises `ModelError` E150 for anything but strings; `argument` is the name of the argument, `about` that of the part.
 
     >>> names_of("spring.q"), names_of(["spring.q", "time"])
     (('spring.q',), ('spring.q', 'time'))
@@ -332,4 +332,4 @@ def icon_of(name: str, icon: str) -> str:
 
 def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:
     title = f"`{argument}`" + (f' of "{about}"' if about else "") + f" cannot be {value!r}"
-    return refusal("E150", title, cure, about=about or argument, why=f"it is {expected}")
+    return refusal("E150", title, cure, about=about or argument, why=f"it must be {expected}")

@@ -36,13 +36,13 @@ class Transition(Frozen):
     """State entered once firings of this transition accumulate (Zeno), such as the rest state of a bouncing ball."""
     passes: str | None = None
     """State entered instead of the target, without a jump, if the quantity that the impulse would stop passes through zero by
-    itself; or, if the target is a slip, because its flow is zero within rounding error."""
+    itself; for a target that slips, if its flow is zero within rounding error."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))
         object.__setattr__(self, "impact", names_of(self.impact, "impact"))
         edge = f"of the transition from {self.source} to {self.target}"
-        rising = "a guard fires as it rises through zero: lambda s: s - 1.0 for a signal that rises above 1"
+        rising = "a transition fires as its guard rises through zero: lambda s: s - 1.0 for a signal that rises above 1"
         need_function(f"the guard {edge}", self.guard, _arguments(self.signals), "transition", rising)
         for state, op, args in self.resets:
             need_function(f"the reset of {state} {edge}", op, _arguments(names_of(args, "signals of a reset")), "transition")

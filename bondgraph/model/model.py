@@ -76,7 +76,7 @@ class ContactPoint:
     normal: SignalEntry | None = None
     """Force that pushes the bodies apart, N, positive; None if only time stepping provides it."""
     slip: tuple[SignalEntry, ...] = ()
-    """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s, of the components on which
+    """Velocity of body 2 relative to body 1, m/s: its components along perpendicular directions in the tangent plane on which
     the law acts."""
     friction: str | None = None
     """Parameter: coefficient of the friction cone; None without friction."""

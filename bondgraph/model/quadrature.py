@@ -2,8 +2,8 @@
 
 The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. If all pieces are polynomials in s of
 degree 30 or less, a Gauss-Legendre rule integrates them, otherwise the double exponential rule, which tolerates a vertical slope
-at the end points (Takahasi and Mori 1974), but neither a peak within a piece narrower than a tenth of it, nor more than about
-nine oscillations.
+at the end points (Takahasi and Mori 1974), but neither a peak narrower than a tenth of its piece, nor more than about nine
+oscillations.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def _sorted(breaks: Sequence[Any]) -> list[Any]:
 
 
 class NoQuadrature(TraceError):
-    """Error of a law whose energy quadrature cannot compute."""
+    """Error of a law for which quadrature cannot compute the energy."""
 
 
 class _Piecewise:

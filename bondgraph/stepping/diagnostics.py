@@ -1,9 +1,9 @@
 """Diagnostics of time stepping: a report of a step's unknowns, and the reasons why a step has no solution.
 
-The reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). The geometry is infeasible if
-some multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if
-some motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load
-that contacts and springs cannot bear is such a motion, found by least squares.
+The reasons are geometry (E510), balance of forces (E511), friction (E512), stiffness (E513) and numbers (E515). The geometry is
+infeasible if some multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do
+not balance if some motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part
+of the load that contacts and springs cannot bear is such a motion, found by least squares.
 """
 
 from __future__ import annotations

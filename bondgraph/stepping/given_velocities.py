@@ -61,8 +61,8 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool) -> 
 
 
 def euler_junctions(model: Model, path: str) -> list[str]:
-    """Return the Euler junction structures at the 1-junction of an I, which rotate its momentum; [] if the junction has
-    another inertia."""
+    """Return the Euler junction structures at the 1-junction of an I, which rotate its momentum; [] without such a
+    junction, or if it has another inertia."""
     bond = model.bonds_at(path)[0]
     junction = bond.tail.element if bond.head.element == path else bond.head.element
     law = model.elements[junction].law

@@ -368,7 +368,7 @@ class Stepper(Frozen):
         Parameters
         ----------
         state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start. Charts of
-            surfaces, and other automata, change before the step.
+            surfaces and other automata with a positive guard change before the step.
         t : start of the step, s; ignored after an earlier step, which is continued at its end.
         parameters : values by name, instead of the model's; None for those of the earlier step, if any.
 
@@ -400,7 +400,8 @@ class Stepper(Frozen):
                 title, cure = "a step with candidates has no gradients", "contacts of the graph instead of candidates"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
-        workspace.s = step.slips.copy()
+        if not convex:
+            workspace.s = step.slips.copy()
         repeated = self._advance(workspace, step.t, step.h, step.p)
         if inputs is None:
             sources = [
@@ -457,7 +458,7 @@ class Stepper(Frozen):
             friction[0],
             tuple(MODES[k] for k in modes[0]),
             workspace.programs,
-            workspace.s.copy(),
+            workspace.lengths(workspace.along),
             p,
             workspace.m.copy(),
         )

@@ -88,8 +88,8 @@ def _refused(path: str, element: Element, causality: Causality, full: bool) -> P
 
 
 def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> list[Problem]:
-    """Return a problem for each source whose effort depends on velocities, or on states of controllers, if steps have no
-    inertia."""
+    """Return a problem for each source whose effort depends on velocities or on states of controllers; for steps with
+    inertia, which allow this, return the problems of `_varying_momenta`."""
     if options.full:
         return _varying_momenta(traced, model)
     ground, system, problems = traced.context, traced.context.system, list[Problem]()
@@ -160,7 +160,7 @@ class Steps:
     routine: Routine
     """Routine that `matrices` compiles; its tape gives the derivatives."""
     forced: Mapping[int, float]
-    """State that every step keeps, by mode slot, because in it the law of a contact gives no force."""
+    """State in which the law of a contact gives no force, by mode slot; every step keeps it."""
 
     @property
     def has_guards(self) -> bool:
@@ -307,7 +307,7 @@ def _works(traced: Traced, model: Model, options: StepOptions) -> Routine:
 
 
 def refuse_jumps(steps: Steps, before: np.ndarray, after: np.ndarray) -> None:
-    """Raise E594 if parameters of sources change the momenta that these give to inertias that also move freely."""
+    """Raise E594 if new parameters change the momenta that sources give to inertias that also move freely."""
     context = steps.traced.context
     changed = np.flatnonzero(before != after)
     places = [k for k in changed if k in context.system.source_places]

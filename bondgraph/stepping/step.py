@@ -153,7 +153,7 @@ class StepResult:
     t, h : start and size of the step, s.
     before, state : states at both ends, (n,), in the stepper's order.
     dq : displacements (unknowns,), in the velocities' coordinates.
-    multipliers : multipliers of all rows of the quadratic program, N.
+    multipliers : multipliers of all rows of the quadratic program; N for contacts.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
     mode : mode of each contact, "open", "stick" or "slip".
     iterations : number of quadratic programs solved.
@@ -218,7 +218,7 @@ class StepWorkspace:
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps, which is 0 before the first quadratic program."""
+        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:
@@ -279,7 +279,7 @@ class StepWorkspace:
         lower[count : count + rows] -= self.pairs.slip_terms(s[self.contacts :])
         return lower
 
-    def _lengths(self, along: np.ndarray) -> np.ndarray:
+    def lengths(self, along: np.ndarray) -> np.ndarray:
         if self.pairs is None:
             return self._graph_lengths(along)
         count = len(self._graph_rows[3])
@@ -307,7 +307,7 @@ class StepWorkspace:
             if solution.outcome != SOLVED:
                 return solution
             along = self.slip @ solution.y + self.drift
-            image = self._lengths(along)
+            image = self.lengths(along)
             change = image - s
             size, moved = change @ change, image @ image
             if size <= self._slip_tolerance**2 * moved or size <= self._negligible_change(moved, solution.y):

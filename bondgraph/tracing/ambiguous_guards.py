@@ -1,6 +1,6 @@
 """Check that no two transitions from one state have the same guard and different targets (E217): which one fires is ambiguous.
 
-Guards are compared as recorded formulas: two functions that perform the same operations are the same guard.
+Guards, unless constant, are compared as recorded formulas: two functions that perform the same operations are the same guard.
 """
 
 from __future__ import annotations
@@ -63,5 +63,8 @@ def _problem(pair: tuple[LoweredTransition, LoweredTransition], model: Model) ->
         f'automaton "{automaton.name}": two transitions from "{automaton.states[pair[0].source]}" have the same guard',
         (f"they lead to {ends[0]} and to {ends[1]}: which one fires is ambiguous",),
         (automaton.place,),
-        ("only one of these transitions", "guards that are not positive at the same time, such as minimum(guard, other)"),
+        (
+            "only one of these transitions",
+            "guards that are never positive at the same time, such as minimum(guard, other) and minimum(guard, -other)",
+        ),
     )

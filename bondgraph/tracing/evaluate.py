@@ -55,8 +55,8 @@ def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
     Nonlinear loops get guesses: states from which the Newton iteration starts. A vanishing quantity that depends on the
-    unknowns themselves is not differentiated where an unknown acts on it. Ideal elements next to a nonlinear relation join its
-    loop (`loop_joining`).
+    unknowns themselves is not differentiated in modes in which an unknown acts on it. Ideal elements next to a nonlinear
+    relation join its loop (`loop_joining`).
     """
     if obstacles.looping is not None:
         return obstacles.looping

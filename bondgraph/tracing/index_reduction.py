@@ -23,13 +23,13 @@ from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
-"""Maximum work allowed for the Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is
-worth extra work: it shares more terms with the matrix of the unknowns than sweeps do, and more of its terms depend only on
-parameters."""
+"""Maximum work allowed for the Jacobian of the differentiated values, in units of one forward sweep along the motion. The
+Jacobian is worth extra work: it shares more terms with the matrix of the unknowns than a sweep does, and more of its terms
+depend only on parameters."""
 
 
 MIN_JOINT_GROUPS = 16
-"""Minimum number of groups that are differentiated by one shared Jacobian; fewer groups are differentiated separately."""
+"""Minimum number of groups of values for one shared Jacobian; fewer groups are differentiated separately."""
 
 
 @dataclass(frozen=True)

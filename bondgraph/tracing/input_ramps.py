@@ -1,4 +1,4 @@
-"""Inputs as ramps that start at a given time, which show what depends on the time derivatives of the inputs."""
+"""Inputs replaced by ramps, to find what depends on the time derivatives of the inputs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import output_names, outputs_of, values_on_tape
 
 START = "start of ramps"
-"""Parameter: time at which ramps start, s."""
+"""Name of the parameter that is the time at which ramps start, s."""
 _AT_START, _SLOPE = " at the start", " slope"
 _RAMP = Op("ramp", lambda value, slope, time, start: value + slope * (time - start))
 
 SMALLEST_EFFECT = 1e-9
-"""Effect of the time derivative of an input, relative to the terms of which it is the sum, below which it is rounding error."""
+"""Effect of the time derivative of an input, as a fraction of its terms, up to which it counts as rounding error."""
 
 _GROUP = 16
 """Number of sample states that are evaluated together."""
@@ -36,7 +36,7 @@ def has_time_derivatives(system: System) -> bool:
 
 
 def with_ramps(system: System, names: Iterable[str]) -> tuple[System, dict[str, str]]:
-    """Return the system in which the named parameters are ramps, and the parameter that is the slope of each, initially zero.
+    """Return the system in which the named parameters are ramps, and the name of each ramp's slope, a parameter that is zero.
 
     The indices of the system's other parameters do not change.
     """
@@ -74,7 +74,7 @@ def acting(routine: Routine, which: Iterable[int], blocks: Sequence[np.ndarray])
 
 
 Causes = dict[str, tuple[str, ...]]
-"""Inputs whose time derivatives act, by what depends on them."""
+"""Names of the inputs whose time derivatives have an effect, by the name of the affected part or value."""
 
 
 def dependents_of_rates(system: System, inputs: Iterable[str]) -> tuple[Causes, Causes]:

@@ -33,7 +33,7 @@ STEEPEST = 3.0
 overflows."""
 
 LEAST_BEND = 0.1
-"""Minimum change of the logarithmic slopes of a matrix that is not constant."""
+"""Sum of the changes of logarithmic slopes up to which a matrix counts as constant."""
 
 
 def loop_sizes(
@@ -123,12 +123,12 @@ class NewtonIteration:
 def newton_iteration(
     context: TracingContext, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], env: Values
 ) -> NewtonIteration:
-    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; raise `SingularSystem` if they are
+    """Record Newton steps for the unknowns w of a nonlinear loop, starting from the guesses; raise `SingularSystem` if w is
     undetermined.
 
     Pivots for all steps are chosen at the guesses of the samples, because the points that the steps reach carry no information
-    about the loop. If the matrix is singular or not finite at these guesses, smaller guesses are tried, since the unit of an
-    unknown is arbitrary.
+    about the loop. If the matrix is singular or not finite there, smaller guesses are tried, unless an unknown has a `near`
+    value, and then weaker sources: the unit of an unknown is arbitrary.
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)

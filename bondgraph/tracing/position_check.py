@@ -1,8 +1,8 @@
 """Check that the flow of each constraint is the rate of its position, at sample states (E170).
 
-A constraint is stabilised by its position h and moved by its flow h', which an MTF may compute from other flows with the user's
-matrix. If h' is not the rate of h, the stabilisation exchanges energy with the model. Both are on the tape, so they are compared
-at sample states.
+A constraint acts on its flow h', which an MTF may compute from other flows with the user's matrix, and is stabilised by its
+position h. If h' is not the rate of h, the stabilisation exchanges energy with the model. The flow and the rate of h are both
+on the tape, so they are compared at sample states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bondgraph.tracing.on_tape.context import Samples, along
 from bondgraph.tracing.on_tape.values import partials, scalars_of
 
 FLOW_RTOL = 1e-6
-"""Largest difference of a flow from the rate of its position, as a fraction of their terms."""
+"""Largest accepted difference between a flow and the rate of its position, as a fraction of their terms."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Difference:
 
 
 def position_mismatches(traced: Traced, model: Model) -> list[Problem]:
-    """Report constraints whose flow is not the rate of their `position`, each with the wrong entry of its MTF (E170)."""
+    """Report constraints whose flow is not the rate of their `position`, with the wrong entry of an MTF before each (E170)."""
     problems = []
     for unknown in traced.context.system.unknowns if traced.context.sampled.states else ():
         law = model.elements[unknown.element].law

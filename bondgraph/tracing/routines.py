@@ -232,8 +232,8 @@ MAX_CHARTS = 8
 
 
 def _by_chart(system: System, routine: Code) -> Code:
-    """Return separate code for every combination of internal modes (charts), which then cost nothing at run time, unless there
-    are more than `MAX_CHARTS`."""
+    """Return a routine with separate code for each combination of internal modes (charts), so that charts cost nothing at run
+    time; above `MAX_CHARTS` combinations, return the routine unchanged."""
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
     counts = tuple(len(mode.states) for mode in system.modes.values() if mode.slot in slots)

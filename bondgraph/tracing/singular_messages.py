@@ -267,13 +267,14 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         if not owners:
             details = (f"the input of {named(elements)} must be differentiated, but depends on this derivative",)
             return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
-        needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
-        details = (f"{needed} must be differentiated, but depends on the outputs of: {named(owners)}",)
+        needed = " and ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
+        depend = "depend" if len(elements) > 1 else "depends"
+        details = (f"{needed} must be differentiated, but {depend} on the outputs of: {named(owners)}",)
         cures = ("an Sf of zero instead of a constraint that acts on no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
-        details = (f"{named(elements)} must follow a value with a sign, comparison, step or state that a clock changes",)
+        details = (f"{named(elements)} must follow a value that contains a sign, comparison, step or state that a clock changes",)
         cures = (
             "an R between the source and that element, such as a resistance of the drive",
             "a ramp, tanh or lowpass instead of the step",
@@ -334,7 +335,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
-    title = f"{count} combinations of modes exceed the limit of {most} for the search of singular modes"
+    title = f"{count} combinations of modes exceed the limit of {most} for the search for singular modes"
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
         f"the undetermined mode is {mode_in_words(stuck.modes[0][0])}",
@@ -383,7 +384,8 @@ def _in_mode_cures(model: Model, elements: Sequence[Element], automata: Sequence
 
 
 def _contacts(model: Model, elements: Sequence[Element], automata: Sequence[str]) -> list[Element]:
-    """Return the constraints of contacts among the elements, else those of the automata, as for friction in these contacts."""
+    """Return the contact constraints among the elements or, if there are none, those of these automata, as for friction in a
+    contact."""
     automaton_of = {id(e): _contact_automaton(e) for e in model.elements.values()}
     among = [e for e in elements if automaton_of.get(id(e))]
     return among or [e for e in model.elements.values() if automaton_of[id(e)] in automata]
@@ -457,7 +459,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         details.append(f"joined at {named(junctions)}")
     cures = []
     for e, output, argument in _against_relation(stuck.loop, system, closing):
-        details.append(f"{named([e])} is known only as {output}({argument}), but its {argument} is needed")
+        details.append(f"{named([e])} has only the relation {output}({argument}), but its {argument} is needed")
         cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output}, instead or in addition')
     cure = "a small storage (C or I) in the loop, whose state breaks it"
     if closing is elements:

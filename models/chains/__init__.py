@@ -1,7 +1,7 @@
 """Kinematic trees and serial chains: links, products of exponentials, dynamics by recursion, and their graph as one IC field.
 
 Formulas of a tree take states (n,) or rows of states (..., n); they raise `ModelError` E338 for anything but a tree, and for
-states of another shape.
+states of the wrong shape.
 """
 
 from screwbond.models.chains.balance import centre_of_mass, centroidal_momentum, support_margin, support_polygon

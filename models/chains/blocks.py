@@ -21,7 +21,7 @@ from screws.numeric_arguments import floats
 def inverse_dynamics_block(
     name: str, tree: Tree, position: str, velocity: str, acceleration: str, *, gravity: Vector = (0.0, 0.0, 0.0)
 ) -> Element:
-    """Build the efforts `<name>.effort` (n,) of `inverse_dynamics`, from the paths of q, v and the desired v', each (n,).
+    """Return a block whose `<name>.effort` (n,) is `inverse_dynamics` at q, v and the desired v', each (n,), given by paths.
 
     With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). The block uses the
     parameters of `tree`, which may be a nominal model that differs from the plant.
@@ -46,7 +46,8 @@ def inverse_dynamics_block(
 def jacobian_block(
     name: str, tree: Tree, link: str, position: str, *, axes: str = "world", at: Vector = (0.0, 0.0, 0.0)
 ) -> Element:
-    """Build the geometric Jacobian `<name>.J` (6, n) of a point of a link from the path of q (n,); arguments as in `jacobian`."""
+    """Return a block whose `<name>.J` (6, n) is the `jacobian` of a point of a link, with the arguments of that function, at the
+    path of q (n,)."""
     jacobian(tree, link, np.zeros(tree.freedoms), axes, at)  # refuses invalid arguments at the user's line
     law = Op("Jacobian", lambda q: jacobian(tree, link, vector(q), axes, at), "J(#1)", KINEMATICS)
     return Block(name, [("J", law, ["q"])], inputs={"q": position})

@@ -1,7 +1,7 @@
 """Inverse kinematics of a tree: joint coordinates that bring a link to a pose or point, by damped least squares from many starts.
 
 Each start is a row; all rows take their Levenberg-Marquardt steps together. A joint at a limit is fixed during a step that would
-push it further.
+push it beyond.
 
 Source: Wampler 1986; Nakamura and Hanafusa 1986 (damped least squares); Nielsen 1999 (the damping from step to step).
 """
@@ -31,9 +31,9 @@ MOST_STEPS = 200
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
 SMALLEST_GAIN = 1e-13
-"""Fraction of the squared error; the search from a start ends when a step reduces the error by less."""
+"""Relative reduction of the squared error; the search from a start ends when a step achieves no more."""
 AT_LIMIT = 1e-9
-"""Distance from a limit, relative to the natural size of the coordinate, within which a joint counts as being at the limit."""
+"""Distance from a limit, in rad or relative to the size of the tree, within which a joint counts as being at the limit."""
 
 
 @short_repr

@@ -204,8 +204,8 @@ def bias(tree: Tree, q: Any, v: Any, *numbers: Any) -> np.ndarray:
 def inverse_dynamics(
     tree: Tree, q: Any, v: Any, acceleration: Any, gravity: Vector | Sequence[Any] = (0.0, 0.0, 0.0), *numbers: Any
 ) -> np.ndarray:
-    """Return the efforts M v' + h + dV/dq (n,), N m or N, that give the `acceleration` v' (n,), without damping, by recursive
-    Newton-Euler, in uniform `gravity` (3,) m/s^2 in world coordinates."""
+    """Return the efforts M v' + h + dV/dq (n,), N m or N, that give the `acceleration` v' (n,), without damping and springs, by
+    recursive Newton-Euler, in uniform `gravity` (3,) m/s^2 in world coordinates."""
     return _newton_euler(tree, q, v, acceleration, -_in_base(tree, gravity), numbers)
 
 

@@ -45,7 +45,7 @@ from screws.scalars import array
 from screws.surfaces import Surface
 
 SINGULAR = 1e-13
-"""Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
+"""A mass matrix whose diagonal is scaled to 1 counts as singular if its smallest eigenvalue is not larger."""
 
 TRIAL_OFFSET = 0.7
 """Offset, rad, from the start to a second posture: if the mass matrix is singular there too, it counts as singular everywhere."""
@@ -78,7 +78,7 @@ def _listed(values: np.ndarray) -> str:
 
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
-    """Return E454 for each invalid argument or, without any, E450, E526, E538 or E454 for freedoms and masses."""
+    """Return E454 for each invalid argument or, if all are valid, E450, E526, E538 or E454 for freedoms and masses."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -160,7 +160,7 @@ class Cost:
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
 """Costs of a section in three cases: in a planar mechanism, with axes along the axes of the preceding frame, and with any
-other axes. Each cost is that of a further joint in a row, to 3 %."""
+other axes. Each cost is that of a further joint in a row, to within 3 %."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:

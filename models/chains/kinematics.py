@@ -1,8 +1,8 @@
 """Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
 H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
-unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.trees`), which gives the same
-poses with fewer products.
+unit screws in closed form. Frames on the joints' own axes (`screwbond.models.chains.trees`) give the same poses with fewer
+products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, sections 3.2 and 3.4.
 """
@@ -162,7 +162,7 @@ def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.
 
 @of_rows("q", "v")
 def body_twists(tree: Tree, q: Any, v: Any) -> np.ndarray:
-    """Return the twists T_k_0_k (k, 6) of all links, each in its own frame, by one pass from the base outward."""
+    """Return the twists T_k_0_k (links, 6) of all links, each in its own frame, by one pass from the base outward."""
     sections, twists = tree.sections, section_twists(tree, section_frames(tree, q), v)
     out = []
     for R, p, carrier in zip(sections.R, sections.p, sections.carrier, strict=True):

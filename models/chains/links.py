@@ -158,7 +158,7 @@ class Link:
     ----------
     name : name in the tree; also the name of its port.
     joint : joint with screws (6, n) in the frame of the tree's base, with all joints at zero, outermost last. A joint of several
-        freedoms is the product of their exponentials in this order.
+        freedoms is the product of the exponentials of its screws in this order.
     inertia : inertia in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
@@ -171,7 +171,7 @@ class Link:
     surface : surface in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding link, None the base.
     mimic : for a joint with one freedom, the joint that drives it; it then has no coordinate of its own.
-    visual : shapes for pictures, in the link's frame, one or several; None: a rod from joint to joint.
+    visual : shapes for pictures, in the link's frame, one or several. If no link has any, pictures show rods from joint to joint.
     """
 
     name: str

@@ -337,8 +337,8 @@ class Tree:
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
     E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not match the joint,
-    or an invalid inertia; E535 for a parent that is unknown, cyclic or later; E537 for a mimic that is unknown, cyclic or
-    invalid, or for limits that leave no motion.
+    or an invalid inertia; E535 for a parent that is unknown, later or in a cycle; E537 for an invalid mimic, a mimic of an
+    unknown link or in a cycle, or limits that leave no motion.
     """
 
     name: str

@@ -45,12 +45,12 @@ def collisions(
     restitution : ratio of separation to approach velocity, 0 to 1.
     rolling_friction : length, m: a contact resists rolling by a torque of at most this length times its normal force.
     spinning_friction : the same for spin about the normal (torsional friction).
-    max_contacts : largest number of candidates; a run that exceeds it stops (E514).
+    max_contacts : largest number of candidate contacts; a run that exceeds it stops (E514).
     pairs : pairs that may touch, instead of all pairs.
     exclude : pairs that may not touch; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
-    Raises `ModelError` E545 for a body without a shape or listed twice, E546 for invalid parameters, E547 for pairs of other
-    bodies.
+    Raises `ModelError` E545 for a body without a shape or listed twice, E546 for invalid parameters, E547 for anything but
+    pairs of these bodies.
     """
     index: dict[str, int] = {}
     shapes = []

@@ -79,12 +79,12 @@ def start_results(surface1: Surface, surface2: Surface, law_results: Sequence[st
 
 
 StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
-"""Function of a contact's name (for errors), its surfaces, and the poses (4, 4) of body 1 in the world and of body 2 in body 1,
-that returns the contact coordinates at which the contact starts."""
+"""Function that returns the contact coordinates at the start from a contact's name (for errors), its surfaces, and the poses
+(4, 4) of body 1 in the world and of body 2 in body 1."""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:
-    """Return the start place of a contact: the place nearest to the point `near` (3,) of body 1, m; without `near` its only
+    """Return the start place of a contact: the place nearest to the point `near` (3,) of body 1, m. Without `near` it is the only
     place, and bodies that overlap at several places are refused (E428)."""
 
     def place(name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:

@@ -191,8 +191,8 @@ RATES = Op(
 )
 
 AMBIGUOUS = 1e-8
-"""Fraction of the squared curvatures below which closest points count as ambiguous, at about 1e-4 of the radii from a focal
-point."""
+"""Uniqueness relative to the squared curvatures below which closest points count as ambiguous: a focal point is then about 1e-4
+of the radii away."""
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:

@@ -15,7 +15,8 @@ COORDINATES_AND_FRAMES = ("alpha", "d", "H_0_C1", "H_0_C2")
 """Signals of the kinematics that `coordinates_check` compares."""
 
 START_TOLERANCE = 1e-3
-"""Largest drift of the contact coordinates at the start, in rad and relative to the smaller body; a smaller drift decays."""
+"""Largest drift of the contact coordinates at the start, in rad, and relative to the size of the smaller body plus the gap; a
+smaller drift decays."""
 
 
 def coordinates_check(name: str, size: float) -> Callable[..., tuple[()]]:

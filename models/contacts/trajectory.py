@@ -23,7 +23,7 @@ Arrays = dict[str, np.ndarray]
 def contact_trajectory(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contact: str = "contact"
 ) -> Arrays:
-    """Return arrays over the sample times t (k,), by the names of the scenario format, in SI units.
+    """Return arrays over the sample times t (k,), by name, in SI units.
 
     Arrays
     ------
@@ -203,7 +203,7 @@ def find_untracked_contact(
 ) -> UntrackedContact | None:
     """Return the first point where two bodies overlap and none of their `contacts` acts, or None.
 
-    Convex bodies touch at one point and are not examined. Other bodies are examined at some samples of the run. Each run itself
+    Convex bodies touch at one point and are not examined. Other bodies are examined at up to 50 samples. Each run itself
     searches for the deepest overlap (`result.warnings`).
     """
     if all(map(is_convex, surfaces)):

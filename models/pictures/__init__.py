@@ -1,4 +1,4 @@
-"""Pictures of a `Scene`, built from a result, an archive or by hand: stills, posters, movies, plots and interactive pages.
+"""Pictures of a `Scene`, built from a result or an archive, or by hand: stills, posters, movies, plots and interactive pages.
 
 VTK, Matplotlib and Pillow are loaded only when a picture is made.
 """

@@ -63,7 +63,7 @@ def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
 
 
 def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
-    """Return world points (j, 3) around solids (indices), frames (those of contacts too), free paths, springs and arrows."""
+    """Return world points (j, 3) around solids (indices), frames (also of contacts), paths on no solid, springs and arrows."""
     if times is None:
         count = int(np.clip(2000 / max(len(solids), 1), *OUTLINE_TIMES))
         times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, count).round().astype(int))]

@@ -239,7 +239,7 @@ class Panel:
     level : True to mark zero.
     log : True for a logarithmic axis.
     key : True if posters and movies show it.
-    on_demand : True if a page draws it only when the user chooses its title, and `plots` omits it.
+    on_demand : True if `plots` omits it, and a page draws it only when the user chooses its title.
     """
 
     title: str

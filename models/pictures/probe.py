@@ -36,7 +36,7 @@ OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "l
 
 
 def require_opengl() -> None:
-    """Raise `ExtraError` E418 if no library can render without a screen, because VTK would then end the process.
+    """Raise `ExtraError` E418 on Linux without a display if no library can render without one: VTK would end the process.
 
     The test loads a library, which is quick; `rendering` also tests the driver.
     """

@@ -223,7 +223,7 @@ class Scene:
         return f"{self.force_words}: {scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame, which are both touching solids for a contact frame."""
+        """Return the indices of the solids that move with a frame: for a contact frame, of both touching solids."""
         for touch in self.contacts:
             if any(np.array_equal(frame.poses, H) for H in touch.frames):
                 return list(touch.solids)

@@ -34,7 +34,7 @@ TUBE = 0.8
 """Radius of a path, relative to the radius of a Gauss frame's axes."""
 
 SLENDER = 0.3
-"""Minimum unit length for the shafts of arrows, relative to the longest arrow."""
+"""Smallest unit length from which the radius of arrow shafts follows, relative to the longest arrow."""
 
 ARROW = 0.62
 """Radius of a force arrow's shaft, relative to the radius of a Gauss frame's axes."""
@@ -94,7 +94,7 @@ def force_scale(largest: float, size: float) -> tuple[float, float, str]:
 PLOTS = (".png", ".svg", ".pdf")
 IMAGES = (".png", ".jpg", ".jpeg")
 EDGE = 0.1
-"""Distance of a title from the left, inches."""
+"""Distance of a title from the left edge of a figure, inches."""
 
 
 @contextmanager

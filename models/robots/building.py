@@ -168,8 +168,8 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return the inertia of the body of each moving link, without massless bodies, and notes on bodies that neither have nor
-    carry mass, and on inertias that no rigid body can have.
+    """Return the inertia of each moving body that has one, by its link, and notes: on bodies without inertia or armature that
+    carry no mass, and on inertias that no rigid body can have.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignore
     if not bodies:
         return []
     named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
-    why = "a pose needs no mass; computing M(q) or running the model raises E538 for joints that move no mass"
+    why = "a pose needs no mass; computing M(q) or building the graph raises E538 for joints that move no mass"
     return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body].place.line for body in bodies))]
 
 
@@ -224,7 +224,7 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
     notes = []
     for body, inertia in inertias.items():
         if isinstance(inertia, UncheckedInertia):
-            effect = "kept as in the file" if inertia.is_passive else "computing M(q) or running the model raises E526"
+            effect = "kept as in the file" if inertia.is_passive else "computing M(q) or building the graph raises E526"
             lines = () if inertia.place is None else (inertia.place.line,)
             notes.append(Ignored(f'no rigid body can have the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
     return notes[::-1]
@@ -260,7 +260,7 @@ def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
         "visual": sum(len(link.visuals) for link in robot.links),
     }
     return [
-        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not drawn; meshes="{kind}" draws them')
+        Ignored(f"{plural(count, 'shape')} <{kind}>", f'not in `visuals`; meshes="{kind}" selects them')
         for kind, count in kinds.items()
         if count and kind != meshes
     ]

@@ -15,7 +15,7 @@ from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 from screws.errors import plural
 
 MAX_BYTES = 16 * 2**20
-"""Largest size of a file, bytes; the largest public robots have half a megabyte."""
+"""Largest size of a file, bytes; the largest public robot files have 0.5 MiB."""
 
 MAX_ELEMENTS = 30_000
 """Maximum number of elements in a file; the largest public robots have about 4000."""
@@ -51,8 +51,9 @@ READERS = {root: format for format in (URDF, MJCF, SDF) for root in format.roots
 def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tuple[Ignored, ...]]:
     """Return the root element of a robot file, without comments, and the ignored parts of the document around it.
 
-    Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, or more than `MAX_BYTES` or
-    `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read other files.
+    Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, elements of xacro, or more than
+    `MAX_BYTES` or `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read
+    other files.
     """
     file = Path(path)
     text = _read_bytes(file, format)
@@ -169,7 +170,8 @@ def _drop_namespace(root: Any) -> list[Ignored]:
 
 
 def _parser(etree: Any, target: Any = None) -> Any:
-    """Return a parser without entities, document types, network access, or elements nested more than 256 deep.
+    """Return a parser that expands no entities, loads no document types, has no network access, and reports elements nested more
+    than 256 deep.
 
     It continues after an error, so that `_refuse_errors` can examine all messages.
     """

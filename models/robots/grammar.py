@@ -20,10 +20,10 @@ from screws.numeric_arguments import excerpt
 Predicate = Callable[[str], bool]
 
 SMALL, LARGE = 1e-12, 1e12
-"""Range of lengths and inertias; beyond it, products would overflow."""
+"""Smallest and largest length, m; `LARGE` also bounds masses and moments, whose products then stay finite."""
 
 LIGHTEST = 1e-100
-"""Smallest mass (kg) other than zero; some files write a few femtograms to mean zero."""
+"""Smallest accepted mass (kg) other than zero."""
 
 
 def numbers_of(text: str, *counts: int) -> bool:
@@ -56,19 +56,19 @@ class AttributeRule:
 NAME = AttributeRule(lambda text: bool(text.strip()) and text.isprintable(), "a name that can be printed")
 TEXT = AttributeRule(lambda text: True, "a text")
 NUMBER = AttributeRule(_accepts_numbers(1), "a finite number")
-FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
+FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number from {-LARGE:g} to {LARGE:g}")
 LENGTH = AttributeRule(_accepts_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
 NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite, non-negative number")
 MASS = AttributeRule(
     lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < LIGHTEST,
     f"zero, or a number from {LIGHTEST:g} to {LARGE:g}",
 )
-THREE = AttributeRule(_accepts_numbers(3, -LARGE, LARGE), f"three finite numbers of at most {LARGE:g}")
+THREE = AttributeRule(_accepts_numbers(3, -LARGE, LARGE), f"three numbers from {-LARGE:g} to {LARGE:g}")
 FOUR = AttributeRule(_accepts_numbers(4, 0.0, 1.0), "four numbers from 0 to 1")
 LENGTHS = AttributeRule(_accepts_numbers(3, SMALL, LARGE), f"three lengths from {SMALL:g} to {LARGE:g} m")
 SCALE = AttributeRule(
     lambda text: _accepts_numbers(3, -LARGE, LARGE)(text) and all(abs(float(word)) >= SMALL for word in text.split()),
-    f"three numbers from {SMALL:g} to {LARGE:g} in size",
+    f"three numbers with magnitudes from {SMALL:g} to {LARGE:g}",
 )
 
 
@@ -150,7 +150,7 @@ REASONS = {
     "calibration": "reference positions of sensors",
     "hardwareInterface": "settings of a controller",
     "texture": "pictures show plain colours",
-    "capsule": "a shape that is not part of URDF; its body has no picture",
+    "capsule": "a shape that is not part of URDF; it is not drawn",
     "sensor": "sensors are parts of the graph around the robot",
     "contact_coefficients": "friction belongs to contacts, in the graph around the robot",
     "verbose": "a setting of another program",
@@ -166,7 +166,7 @@ class Grammar:
     rule: ElementRule
     reasons: Mapping[str, str]
     unknown: str
-    """Reason for ignoring anything else, or "" if it is refused."""
+    """Reason for ignoring elements and attributes that the rules do not list, or "" to refuse them."""
     anchors: tuple[str, ...] = ("link", "joint")
     """Elements that messages name without the elements around them."""
 
@@ -180,13 +180,13 @@ class CheckedTree:
     problems: tuple[Problem, ...]
     ignored: tuple[Ignored, ...]
     complete: bool
-    """True if no link or joint was removed."""
+    """True if no invalid link or joint was removed."""
 
 
 def check(
     file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, shape_kind: str = "", omit: Collection[str] = ()
 ) -> CheckedTree:
-    """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue.
+    """Check an XML tree against a grammar; remove invalid elements from a copy, so that later checks can continue.
 
     `shape_kind` : the kind of shape whose errors are problems, "visual" or "collision"; other invalid shapes are ignored.
     `omit` : elements and attributes to list instead of refusing them.
@@ -265,7 +265,7 @@ class _Checker:
             cure = "meshes=False, for a robot without shapes"
             self.problems += [replace(error, cures=(*error.cures, cure)) for error in errors]
         elif errors:
-            self._ignore(f"<{shape.tag}> with errors", shape, f"not drawn; the first: {errors[0].title}")
+            self._ignore(f"<{shape.tag}> with errors", shape, f"not drawn; the first error: {errors[0].title}")
         return False
 
     def _check_attributes(self, element: Any, rule: ElementRule, label: str) -> bool:

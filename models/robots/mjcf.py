@@ -47,7 +47,7 @@ WORLD = "world"
 OF_ONE_FREEDOM = ("hinge", "slide")
 
 ALL_RATES = ("damping", "armature", "stiffness")
-"""Attributes of a joint that act on its angular velocity, not on the coordinate rates of a ball or free joint."""
+"""Attributes that are refused for ball and free joints, whose coordinate rates are not their angular velocity."""
 
 
 GENERAL = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
@@ -69,7 +69,7 @@ def read_mjcf(
 
     Parameters
     ----------
-    path : path of an MJCF file; files that it includes must be in its folder.
+    path : path of an MJCF file; files that it includes must be in its folder or below it.
     base, tip, floating, limits : as in `read_urdf`; a body with a free joint floats anyway.
     meshes : the shapes of `visuals`: "collision" (shapes that collide), "visual" (shapes of groups 0 to 2), or False.
     omit : elements and attributes, such as "tendon", to list in `ignored` instead of refusing them (E295).
@@ -80,8 +80,8 @@ def read_mjcf(
     becomes a mimic.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
-    read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown size
-    or mass.
+    read but would change the robot; E296 for names that the file lacks; E297 for a file that cannot be included; E298 for shapes
+    of unknown size or mass.
     """
     file = Path(path)
     selection = Selection(file, base, tip, floating, meshes, None, limits)

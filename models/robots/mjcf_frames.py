@@ -28,7 +28,7 @@ SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
 LAW = ("gainprm", "biasprm", "dyntype", "gaintype", "biastype")
 
 SHORTCUT = "shortcut"
-"""Key of the element that set the law of an actuator."""
+"""Attribute that holds the tag of the element that set the gains of an actuator."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Defaults:
 
 def _with_defaults(tag: str, default: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
     """Return the attributes of an element, with the law of a motor or servo as attributes of <general>. Gains that a servo does
-    not state come from its defaults, unless another kind of actuator set those defaults."""
+    not state come from its defaults, unless a motor or servo of another kind set those defaults."""
     if tag not in SHORTCUTS:
         return {**default, **written}
     if default.get(SHORTCUT, tag) != tag:

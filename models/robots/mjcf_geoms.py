@@ -36,7 +36,7 @@ Solid = tuple[float, Callable[[float], list[float]]]
 
 def solid(kind: str, size: np.ndarray) -> Solid:
     """Return the volume, m^3, of a homogeneous solid, and the function of its mass that returns the principal moments of
-    inertia (3,); `size` has half lengths, as in MuJoCo."""
+    inertia (3,); `size` has radii and half lengths, m, as in MuJoCo."""
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":
@@ -60,10 +60,10 @@ def solid(kind: str, size: np.ndarray) -> Solid:
 
 
 def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
-    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh, or None if it has no volume.
+    """Return the volume of a mesh, m^3, its moments (3, 3) about the centre, m^5, and the centre (3,), m; None without volume.
 
-    `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, counts the volume of every tetrahedron as positive, which can
-    overestimate the volume of a mesh that is not convex.
+    `rule` : "exact" gives None for a mesh that is not closed; "legacy", MuJoCo's default, counts the volume of every tetrahedron
+    as positive, which can overestimate the volume of a mesh that is not convex.
 
     Source: Mirtich 1996; MuJoCo's documentation, attribute inertia of mesh.
     """
@@ -104,7 +104,7 @@ class Geoms:
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
     def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's sizes of a solid (half lengths)."""
+        """Return the radii and half lengths of a solid, m, as in MuJoCo."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
         if "mesh" in attributes:
             title = f'a {kind} fitted to the mesh "{attributes["mesh"]}" is not read'
@@ -167,7 +167,7 @@ class Geoms:
         asset, shape = self.asset(element, attributes), self.shape(element, attributes)
         assert shape is not None
         mesh, why = shape_mesh(self.file, shape, {}, {})
-        rule = asset.get("inertia", "legacy")
+        rule = asset.get("inertia", "exact" if self.settings.is_true("exactmeshinertia") else "legacy")
         terms = None if mesh is None or rule not in ("legacy", "exact") else mesh_moments(mesh, rule)
         if terms is None:
             why = why or (

@@ -36,7 +36,8 @@ def _direction(count: int, words: str) -> AttributeRule:
         numbers = text.split()
         return numbers_of(text, len(words.split())) and any(abs(float(number)) > SMALL for number in numbers[:count])
 
-    return AttributeRule(accepts, f"{words}, a direction that is not zero")
+    direction = " ".join(words.split()[:count])
+    return AttributeRule(accepts, f"{words}, {'' if direction == words else f'with {direction} '}not all zero")
 
 
 def _are_axes(text: str) -> bool:
@@ -112,7 +113,7 @@ _GEOM = _many(
     },
     ignored={**_CONTACT, **_APPEARANCE, **_FLUID},
     refused={
-        **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
+        **_refused("the inertia of a thin shell is not computed", "shellinertia", cure="<inertial> in the body"),
         **_refused("shapes of plugins are not read", "plugin", neutral=()),
     },
 )
@@ -210,7 +211,7 @@ TRANSMISSION = _refused(
 _DRIVE = _many(
     _ACTUATOR,
     ignored=_ignored(
-        "the tree has no actuator states",
+        "a tree has no actuators",
         "actlimited actrange lengthrange actearly actdim dynprm group user inheritrange ffrange velrange nsample interp delay",
     ),
     refused={
@@ -248,7 +249,7 @@ _OTHER_DEFAULTS = _ignored(
 )
 
 _EQUALITY_DEFAULT = _many(
-    {}, ignored=_CONTACT, refused=_refused("each equality states whether it is active", "active", ("true",))
+    {}, ignored=_CONTACT, refused=_refused("each equality must state whether it is active", "active", ("true",))
 )
 _DEFAULT_PARTS: dict[str, ElementRule] = {
     "equality": _EQUALITY_DEFAULT,
@@ -269,6 +270,7 @@ _COMPILER = _many(
         "inertiafromgeom": BOOLEAN_OR_AUTO,
         "inertiagrouprange": _numbers(2),
         "balanceinertia": BOOLEAN,
+        "exactmeshinertia": BOOLEAN,
         "boundmass": NOT_NEGATIVE,
         "boundinertia": NOT_NEGATIVE,
         "settotalmass": NUMBER,
@@ -278,7 +280,7 @@ _COMPILER = _many(
     },
     ignored=_ignored(
         "it changes neither motion nor shape",
-        "texturedir discardvisual usethread fusestatic convexhull exactmeshinertia alignfree passthrough "
+        "texturedir discardvisual usethread fusestatic convexhull alignfree passthrough "
         "savecanonical savecompiled saveinertial conflict fitaabb",
     ),
     elements={"lengthrange": ElementRule()},
@@ -341,12 +343,16 @@ _EQUALITY = ElementRule(
         )
     },
     most=math.inf,
-    refused=_refused(
-        "a tree has no loops",
-        "connect weld tendon flex flexvert flexstrain",
-        neutral=(),
-        cure="screwbond.models.joints.joint_graph, which closes loops in the graph around the tree",
-    ),
+    refused={
+        **_refused(
+            "a tree has no loops",
+            "connect weld",
+            neutral=(),
+            cure="screwbond.models.joints.joint_graph, which closes loops in the graph around the tree",
+        ),
+        **_refused("a tree has no tendons", "tendon", neutral=()),
+        **_refused("bodies are rigid", "flex flexvert flexstrain", neutral=()),
+    },
 )
 
 _MUJOCO = ElementRule(

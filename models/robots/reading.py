@@ -54,7 +54,7 @@ def read_urdf(
     base : fixed link, whose frame is the world frame; None: the root.
     tip : last link, or several: the tree has the links between base and tips, with all links fixed to them except beyond a tip.
         None: all links below the base.
-    floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
+    floating : True if the base moves freely, with six coordinates before all other coordinates (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
         shapes whose files exist, or else collision shapes, and read these files when they are drawn. With False, pictures show no
         shapes.
@@ -64,13 +64,13 @@ def read_urdf(
     The inertia of a moving link includes the inertias of all links fixed to it. Fixed links remain as frames with their names.
 
     `robot.ignored` lists the parts of the file that were omitted, and harmless errors. A robot may have no mass or no joint:
-    poses need neither. `mass_matrix` and `chain_graph` refuse such a robot (E538, E450), and an inertia that could make the
-    kinetic energy negative (E526).
+    poses need neither. `mass_matrix` and `chain_graph` refuse a coordinate that moves no mass (E538) and an inertia that could
+    make the kinetic energy negative (E526); `chain_graph` also refuses a robot without joints (E450).
 
     Raises `ModelError` with every problem and its line: E520 for a file that is missing, not URDF or too large; E521 for a
     document type; E522 for an invalid element or number; E523 for links and joints that do not form a tree; E524 for an invalid
-    base or tip; E525 for a joint of unknown kind, or without range of motion; E527 for meshes that cannot be loaded; E528 for an
-    invalid mimic joint. Raises `ExtraError` E416 without lxml.
+    base or tip; E525 for a joint of unknown kind, or without range of motion; E527 for a mesh that cannot be loaded, or
+    invalid `meshes` or `packages`; E528 for an invalid mimic joint. Raises `ExtraError` E416 without lxml.
     """
     file = Path(path)
     selection = Selection(file, base, tip, floating, meshes, packages, limits)
@@ -111,7 +111,7 @@ def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
 
 
 def fixed_axis_rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return the rotation (3, 3) about the fixed axes x, y and z, in this order, rad."""
+    """Return the rotation (3, 3) by these angles, rad, about the fixed axes x, y and z, in this order."""
     return np.asarray(exp([0.0, 0.0, yaw]) @ exp([0.0, pitch, 0.0]) @ exp([roll, 0.0, 0.0]), dtype=float)
 
 

@@ -103,7 +103,7 @@ class RobotDrive:
     Attributes
     ----------
     name : as in the file.
-    kind : "motor", "position" or "velocity"; for a general actuator of the file, that which has the same force.
+    kind : "motor", "position" or "velocity"; for a general actuator, the kind with the same force.
     joint : joint that it drives with the effort gear * force; for a motor, force = gain * u; for a position or velocity servo,
         force = gain * (u - gear * (position or velocity)) - damping * gear * velocity.
     gear : ratio to the joint, 1 or 1/m.

@@ -170,9 +170,9 @@ class Robot:
 
     Attributes
     ----------
-    tree : its links, each under its name in the file; fixed links are massless frames; their inertia belongs to the moving link
-        that carries them. Joint coordinates have the names of their child links. The tree is a `Chain` if no body carries two
-        other bodies.
+    tree : its links, named as in the file (dots and other signs of paths become `_`); fixed links are massless frames, whose
+        inertia belongs to the moving link that carries them. Joint coordinates have the names of their child links. The tree is a
+        `Chain` if no body carries two other bodies.
     joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
     visuals : meshes of the links; none with `meshes=False`.
     ignored : ignored elements of the file, with reasons.
@@ -252,7 +252,8 @@ class Robot:
 
     @property
     def speed_limits(self) -> np.ndarray:
-        """Largest speed (n,) of each coordinate, rad/s or m/s, also of its mimic joints; infinite if the file has none."""
+        """Largest speed (n,) of each coordinate, rad/s or m/s, within the limits of its joint and of the joints that mimic it;
+        infinite if the file has none."""
         limits = np.full(self.tree.freedoms, np.inf)
         for k, factor, joint in self._shares():
             if joint.velocity is not None:
@@ -260,7 +261,7 @@ class Robot:
         return limits
 
     def _shares(self) -> Iterator[tuple[int, float, RobotJoint]]:
-        """Yield coordinates, each with the size of its share in the speed of a joint, and the joint."""
+        """Yield for each freedom its coordinate, the magnitude of its speed divided by that of the coordinate, and its joint."""
         joints = {joint.link: joint for joint in self.joints}
         moving = [link.name for link in self.tree.links for _ in range(link.joint.freedoms)]
         for link, drive in zip(moving, self.tree.sections.drives, strict=True):
@@ -297,12 +298,12 @@ def robot_scene(
     q : joint coordinates (n,) of one pose, or (k, n) over times, for one coordinate also (k,), as in
         `result["<graph>.mechanism.q"]`.
     t : (k,) s; 0, 1, ... if None.
-    title : the robot's name if "".
+    title : heading; if "", the robot's name.
     frames : links whose frames are shown, with labels.
     fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
-    Raises `ModelError` E529 for coordinates or times that are not finite or of wrong shape, or a frame that is not a link; E527
-    if there is nothing to draw.
+    Raises `ModelError` E529 for coordinates or times that are not finite or have the wrong shape, or a frame that is not a link;
+    E527 if there is nothing to draw.
     """
     coordinates = as_floats(q)
     # A result has one coordinate as (k,).

@@ -70,7 +70,7 @@ _POSE = AttributeRule(
     lambda text: not text or numbers_of(text, 6) or (numbers_of(text, 7) and any(map(float, text.split()[3:]))),
     "six numbers: x y z roll pitch yaw; or seven: x y z, and a quaternion x y z w",
 )
-_COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers from 0 to 1")
+_COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers")
 _BOOLEAN = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
 _POSES = ElementRule(
     {"relative_to": TEXT, "degrees": _BOOLEAN, "rotation_format": TEXT},
@@ -292,7 +292,7 @@ class _Model:
         return ModelError(self.file.name, [Problem("E299", title, (), (place,), (cure,))])
 
     def _link_of(self, joint: Any, end: str) -> str:
-        """Return the link at the parent or child of a joint: the link itself, or the link to which this frame is attached."""
+        """Return the link at the "parent" or "child" end of a joint; a frame there stands for the link that carries it."""
         path = [joint.findtext(end).strip()]
         while path[-1] in self.attached and path[-1] not in self.lines:
             path.append(self.attached[path[-1]])

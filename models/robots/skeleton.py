@@ -164,7 +164,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Moving link, or base, to which each link is fixed; a link whose joint moves has itself."""
+        """Moving link or base to which each link is fixed; for moving links and the base, the link itself."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]

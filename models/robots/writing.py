@@ -27,8 +27,8 @@ def to_urdf(tree: Tree) -> str:
     off the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of travel, effort and
     velocity that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
-    Raises `ModelError` E344 with everything that URDF does not support: joints of other kinds, armature, springs, limits on one
-    side only; or for anything but a tree.
+    Raises `ModelError` E344 with everything that URDF does not support: joints of other kinds, armature, springs, damping of a
+    free joint, limits on one side only; or for anything but a tree.
     """
     if not isinstance(tree, Tree):
         raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")

@@ -28,7 +28,7 @@ MAKERS = {
 @pytest.mark.parametrize("value", ["2.0 * x", [1.0, 2.0], 3.0, {"x": 1.0}])
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_law_must_be_a_function(maker, value):
-    with pytest.raises(ModelError, match=r"E150 .* cannot be .*\n  it is a function, lambda") as refused:
+    with pytest.raises(ModelError, match=r"E150 .* cannot be .*\n  it must be a function, lambda") as refused:
         MAKERS[maker](value)
     problem = refused.value.problems[0]
     assert problem.places and problem.cures[0].startswith("lambda")

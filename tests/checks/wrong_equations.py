@@ -45,7 +45,7 @@ EQUATIONS: list[Case] = [
     (
         "E206",
         lambda: loop(Se("u", 0.5), R("r", effort=lambda f: 0.0 * f)),
-        ('R "r" is known only as effort(flow), but its flow is needed', 'R("r", flow=...)', "a small storage"),
+        ('R "r" has only the relation effort(flow), but its flow is needed', 'R("r", flow=...)', "a small storage"),
     ),
     (
         "E208",

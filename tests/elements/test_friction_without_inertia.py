@@ -65,7 +65,7 @@ def test_commanded_friction_rests_only_while_the_command_does(unit) -> None:
     run = compiled.simulate(3.0, samples=np.linspace(0.0, 3.0, 301), progress=False)
     rests = (run.t > 1.0) & (run.t < 2.0)
     assert run.ok and run.ledger.dissipated[-1] == pytest.approx(25.0 * unit, rel=1e-9)
-    assert 'friction "f": cannot hold its flow' in compiled.report()
+    assert 'friction "f": cannot set its flow' in compiled.report()
     assert np.all(run["f.effort"][rests] == 0.0) and np.all(run.indeterminate["f.effort"][rests])
     moves = (run.t > 0.01) & ~rests & (np.abs(run.t - 1.0) > 1e-9) & (np.abs(run.t - 2.0) > 1e-9) & (np.abs(run.t - 0.5) > 1e-9)
     assert np.all(np.abs(run["f.effort"][moves]) == 10.0) and not np.any(run.indeterminate["f.effort"][moves])

@@ -109,3 +109,14 @@ def test_lengths_in_millimetres(graph: Graph) -> None:
     units = {f"{name} spring.stiffness": STIFFNESS * 1e3 for name in ("left", "right", "y")} | {"weight.value": -9.81e6}
     tight = stepper(graph).simulate(0.08, step=0.01, parameters=units, initial=longer)
     np.testing.assert_allclose(tight["left finger.normal force"][1:], 10.0e6, rtol=1e-9)
+
+
+@pytest.mark.parametrize("friction", ["coulomb", "convex"])
+def test_each_finger_slips_as_far_as_the_object_moves_along_it(friction: str) -> None:
+    made = stepper(gripper(), friction=friction)
+    step = made.step(h=0.01)
+    for _ in range(11):
+        step = made.step(step, h=0.01)
+    moved = abs(step.dq[made.steps.layout.owners.index("y mass")])
+    assert moved > 1e-3 and step.mode == ("slip", "slip", "stick")
+    np.testing.assert_allclose(step.slips, [moved, moved, 0.0], atol=1e-12)

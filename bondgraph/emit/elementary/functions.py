@@ -111,7 +111,7 @@ _HALF_TURN = (3.141592653589793, 1.2246467991473532e-16)
 _QUARTER_TURN = (_PI_2_FAR[0], _PI_2_FAR[1])
 _EIGHTH = (0.7853981633974483, 3.061616997868383e-17)
 _ATAN_HALF = (0.4636476090008061, 2.2698777452961687e-17)
-"""Angles, rad, as sums of two numbers."""
+"""atan(1/2), rad, as a sum of two numbers."""
 
 
 @inline

@@ -1,8 +1,8 @@
 """Procedures specialised to known tables: fields that are never stored become numbers, and calls by address become calls by
 name.
 
-In memory the address of a function is then its index in the list of functions, from 1, so that a table can leave this process.
-Remaining calls by address use a `switch` over these indices.
+Instead of the address of a function, memory then holds its index in the list of functions, from 1, so that tables are valid
+outside this process. Remaining calls by address use a `switch` over these indices.
 """
 
 from __future__ import annotations

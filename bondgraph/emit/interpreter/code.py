@@ -44,10 +44,10 @@ ARGUMENTS = {
 """Number of arguments of each instruction of a tape, except lookups in tables, which have steps of their own."""
 MAX_ARGUMENTS = 3
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
-"""Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
-arguments' derivatives, and the beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments, a
-lookup has the offset of its number, the offset of the first entry of its table, and the length of the table; it has no
-derivatives."""
+"""Indices of two fields of a step, and the number of its fields: the address of its code, the offsets of its arguments, of the
+row (`ROW`) of its derivatives and of the rows of its arguments' derivatives, and the beginning (`BEGIN`) and end of its list of
+vectors in a row; row 0 is zero. Instead of three arguments, a lookup has the offset of its number, the offset of the first entry
+of its table, and the length of the table; it has no derivatives."""
 
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]

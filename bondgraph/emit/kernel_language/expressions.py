@@ -42,7 +42,7 @@ _FREE = frozenset(
         *("fma", "bits_sum", "bits_up", "bits_down"),
     }
 )
-"""Functions that may be evaluated even if their result is not needed."""
+"""Functions that may be called even if their result is not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
 
 

@@ -1,8 +1,8 @@
 """Translate functions of the kernel language to procedures, which printers turn into LLVM and C99.
 
 An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Values known at
-translation time are evaluated then: loops over them are unrolled, and an `if` on them becomes one branch. With several lanes,
-every float is a vector with a number per run, and conditions on floats select values in each lane.
+translation time are evaluated then: loops over them are unrolled, and of an `if` on them only the chosen block remains. With
+several lanes, every float is a vector with a number per run, and conditions on floats select values in each lane.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ NEAR = 10.0
 """Distance from a degeneracy that counts as zero, in units of the run's rtol."""
 
 COUPLED = 1e-12
-"""Fraction of the mobilities of two contacts above which they act on each other."""
+"""Coupling of two contacts, relative to their mobilities, above which they act on each other."""
 
 
 def interact(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:

@@ -368,8 +368,8 @@ class EventScales:
 
 
 def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
-    """Return sizes of the states (n,): their largest values in the run, or the changes over the run that the rates around an
-    event would cause."""
+    """Return sizes of the states (n,): the largest of their values in the run and of the changes that the rates around an event
+    would cause over the run."""
     bound = kernels.bound
     around = ((event.x_before, event.m_before), (event.x_after, event.m_after))
     rates = [np.abs(bound.rates(event.since, x, m)) * bound.span for x, m in around]

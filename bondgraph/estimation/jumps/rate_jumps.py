@@ -37,7 +37,7 @@ class RateJumps:
         self.doubts: dict[str, None] = {}
 
     def levels(self) -> np.ndarray:
-        """Return the levels and depths of both guards of each surface."""
+        """Return the levels, then the depths, of both guards of each surface: 0, or `NEVER` for a surface no longer watched."""
         return np.tile(np.repeat(np.where(self._kinks < MAX_KINKS, 0.0, NEVER), 2), 2)
 
     def until(self, at: SensitivityState, x: np.ndarray) -> None:

@@ -1,1 +1,1 @@
-"""Source code of a compiled model: its routines as C, NumPy, MATLAB or SymPy, with the user's names."""
+"""Source code of a compiled model: its routines as C, NumPy, MATLAB, Modelica, SymPy, CasADi or JAX."""

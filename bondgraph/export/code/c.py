@@ -176,7 +176,7 @@ C = Dialect(
     part_size=250,  # gcc -O2 compiles these in a third of the time of parts of 2000 steps
 )
 C_LOOKUPS = {
-    "searchsorted": """/* Number of the ascending points that are at most u. */
+    "searchsorted": """/* Number of ascending points that are at most u. */
 static double searchsorted(double u, const double *points, int n)
 {
     int low = 0, high = n;

@@ -15,8 +15,8 @@ from bondgraph.tape import opcodes as op
 def to_casadi(model: Compilable, routine: str = "rates") -> Any:
     """Return a `casadi.Function` (t, x, p, m) -> results of a routine, with CasADi's own derivatives.
 
-    t (1,) is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the first
-    `size1_in("p")` parameters in the order of `compiled.parameters()`, whose time derivatives count as zero.
+    t (1,) is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p is the first
+    `size1_in("p")` numbers of `compiled.parameters()`, whose time derivatives count as zero.
 
     Parameters
     ----------

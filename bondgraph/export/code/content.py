@@ -104,7 +104,7 @@ def is_reserved(word: str) -> bool:
 
 
 def is_taken(name: str) -> bool:
-    """Return True for a reserved word, or a module of Python's library, which a file of this name would hide."""
+    """Return True for a reserved word, or a module of Python's standard library, which a file of this name would hide."""
     return is_reserved(name) or name.lower() in sys.stdlib_module_names
 
 
@@ -335,7 +335,7 @@ def comment_safe(words: str) -> str:
 
 def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[str]]]:
     if content.system.events:
-        fires = "Events: transition k fires when guard k rises through zero; its guard is -1 while its mode is not active."
+        fires = "Events: transition k fires when guard k rises through zero; guard k is -1 in all modes but its source."
         yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)
     if content.pushes:
         answer = "for example, a diode closes instead of letting a switch interrupt a current"
@@ -362,7 +362,8 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
 
 
 def _acting_rates(content: Content) -> list[str]:
-    """Return each parameter of a source whose time derivative acts, with at most three rates or values that depend on it."""
+    """Return each parameter of a source whose time derivative has an effect, with at most three rates or values that depend on
+    it."""
     system, lines = content.system, list[str]()
     sources = [name for name, where in system.parameter_places.items() if not set(where).isdisjoint(system.source_places)]
     parts, values = dependents_of_rates(system, sources)
@@ -389,7 +390,7 @@ def _transitions(content: Content) -> list[str]:
 
 def _other_targets(event: LoweredTransition) -> str:
     """Return the conditions under which the transition leads to another mode than its target."""
-    zero = "if the flow that it stops passes zero by itself, or the flow of its slip is zero"
+    zero = "if the flow that it stops crosses zero by itself, or the flow of the slip that it begins is zero"
     passes = f"; {zero}, x does not jump and the mode becomes {event.passes}"
     rests = f"; after infinitely many of them in finite time the mode becomes {event.accumulates}"
     return passes * (event.passes is not None) + rests * (event.accumulates is not None)

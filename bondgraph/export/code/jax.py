@@ -25,9 +25,9 @@ LOWERINGS = ("callback", "xla")
 def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback") -> Callable[..., Any]:
     """Return a function (t, x, p, m) -> results of a routine, which JAX differentiates, batches and compiles.
 
-    t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
-    order of `compiled.parameters()`, whose time derivatives count as zero; further entries of p are ignored. Derivatives with
-    respect to modes are zero.
+    t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p is the vector
+    `compiled.parameters()`, whose entries after the parameters are ignored; time derivatives of p count as zero. Derivatives
+    with respect to modes are zero.
 
     Parameters
     ----------

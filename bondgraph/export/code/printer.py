@@ -183,7 +183,7 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """Return the routines of a model by name: `prepare`, which computes the entries after the parameters from p alone, `rates`,
+    """Return the routines of a model by name: `prepare`, which computes the entries of p after the parameters, `rates`,
     `outputs`, `guards`, `powers`, `energies`, and the nonzeros of the `jacobian`.
 
     `reset_k` computes x after transition k, and `push_k` the changes of the guards by its impulse, then x without the impulse.

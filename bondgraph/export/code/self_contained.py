@@ -41,7 +41,8 @@ class SelfContained:
 
 
 def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
-    """Return a routine of `straight_lines`. Raises `ModelError` E660 if the model has no routine of this name."""
+    """Return a routine of `straight_lines` with the steps of `prepare` that it needs. Raises `ModelError` E660 if the model has
+    no routine of this name."""
     compiled = compiled_form(model, caller)
     routines = trace(compiled.system)[0]
     names = [word for word in routines if word != "prepare"]

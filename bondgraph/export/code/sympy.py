@@ -67,7 +67,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
-        """Return a step as a number to compare, without cases: SymPy would fold cases into the comparison, sometimes wrongly."""
+        """Return a step as a number without `Piecewise`: SymPy would fold its cases into a comparison, sometimes wrongly."""
         if numeric(position).has(sympy.Piecewise):
             if code.steps[position][0] in op.CONDITIONS:
                 symbol = sympy.Symbol(f"v{position}", real=True)
@@ -145,7 +145,7 @@ class SymPyRoutine:
     def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
         """Return the results in terms of the arguments, with all steps substituted; for small models.
 
-        Raises `ModelError` E272 if the results would have more than `max_operations` operations.
+        Raises `ModelError` E272 if an expression would have more than `max_operations` operations.
         """
         sizes: dict[Any, int] = {}
 

@@ -13,8 +13,8 @@ BASE_UNITS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 
 def base_unit(text: str) -> dict[str, str] | None:
-    """Return the attributes of a base unit, in the order of the standard; None for a unit with several components or a fractional
-    exponent.
+    """Return the attributes of a unit's element `BaseUnit`, in the order of the standard; None if there is no such element, as
+    for several components or a fractional exponent.
 
     >>> base_unit("kN/mm"), base_unit("rad/s")
     ({'kg': '1', 's': '-2', 'factor': '1000000.0'}, {'s': '-1', 'rad': '1'})

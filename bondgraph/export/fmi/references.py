@@ -19,7 +19,7 @@ from bondgraph.run.results.result import Result
 POINTS = 100
 """Number of communication steps of the experiment."""
 _MOMENT = 2.0**-46
-"""Time after a communication point, as a fraction of the last time, at which the ticks and events of the point have passed."""
+"""Time after a communication point, as a fraction of the largest time, at which the ticks and events of the point have passed."""
 _JUMP = 1e-9
 """Smallest change within `_MOMENT` that counts as a jump, as a fraction of the largest value."""
 _FOLDER = "extra/org.fmi-standard.fmi-ls-ref"
@@ -32,7 +32,8 @@ _ABOUT = {
 
 
 def sample_times(start: float, span: float) -> np.ndarray:
-    """Return the times (2 POINTS + 1,) at which a reference run is sampled, s: each communication point, and a moment later."""
+    """Return the times (2 POINTS + 1,) at which a reference run is sampled, s: each communication point and, except for the
+    last, a moment later."""
     points = np.append(start + span / POINTS * np.arange(POINTS), start + span)
     return np.sort(np.concatenate([points, points[:-1] + _MOMENT * np.max(np.abs(points))]))
 

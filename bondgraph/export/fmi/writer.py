@@ -34,7 +34,7 @@ from bondgraph.run.batch.image import Image, image_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
 Page = bool | Mapping[str, tuple[float, float]]
-"""Choice of a page: True for default sliders, a mapping with the ranges of sliders, or False for no page."""
+"""Choice of a live page: True for default sliders, a mapping with the ranges of sliders, or False for no live page."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
 VERSIONS = (2, 3)
 _CHANGE = 1e-6

@@ -80,8 +80,8 @@ def linear_equations(
 ) -> LinearEquations:
     """Return A, B, C and D of a linear model, as SymPy matrices in its parameters.
 
-    Arguments and errors are those of `state_equations`, and `ModelError` E276 names the first statement that is not linear in
-    states and inputs, or refuses a sampled block.
+    Arguments and errors are those of `state_equations`, with `ModelError` E276 also for a statement that is not linear in
+    states and inputs, a sampled block, or friction in several directions that may slip.
 
     >>> from bondgraph import J1, C, Graph, I, Se, compile_model
     >>> graph = Graph("lc").connect(loop := J1("loop"), C("c", capacitance=2.0))

@@ -134,8 +134,9 @@ def state_equations(
 
     Linear algebraic loops, dependent storages, ideal constraints and switches are solved symbolically. If the equations depend on
     modes, each combination of modes is derived separately, and the expressions are `Piecewise`. Long expressions get a name and
-    a separate line after the equations: values keep their names in the model, and common parts are named s1, s2 ... In large
-    models, modes are symbols, and unknowns that depend on each other are given by their linear equations A w = b.
+    a separate line after the equations: values keep their names in the model, and common parts are named s1, s2 ... Above 16
+    combinations, and in large models, modes are symbols. In large models, unknowns that depend on each other are given by their
+    linear equations A w = b.
 
     Parameters
     ----------

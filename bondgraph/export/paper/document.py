@@ -296,8 +296,8 @@ def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFI
 
     It has the bond graph as a figure, every symbol with its unit, parameters with values, states with initial values, the
     numbered equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their
-    clocks, energies and power balance, and the equations of every function that occurs. Of more than 1500 equations, it has only
-    those of parts that occur several times; of arrays with more than 400 numbers, only the sizes.
+    clocks, energies and power balance, and the equations of every function that occurs. A model with more than 1500 equations
+    gets only those of parts that occur several times; an array with more than 400 numbers, only its size.
 
     Parameters
     ----------

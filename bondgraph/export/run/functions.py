@@ -73,7 +73,7 @@ def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
 
 def library_text(method: Method, prefix: str) -> str:
     """Return the source of all functions that a run with this method may call, except the kernels of models. Other files can
-    call these functions, whose names have a prefix."""
+    call these functions; their names begin with the `prefix`."""
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
         for procedure, before in zip(renamed(library, prefix + letter), library, strict=True):

@@ -44,7 +44,7 @@ class _Reader:
 
 
 def _number(value: int) -> bytes:
-    """Return an unsigned integer (LEB128)."""
+    """Return the bytes of an unsigned integer (LEB128)."""
     written = b""
     while True:
         low, value = value & 127, value >> 7

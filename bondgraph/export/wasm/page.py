@@ -148,7 +148,7 @@ def _labels(name: str, slot: Slot) -> Iterator[str]:
 
 
 def _panel_facts(panels: Sequence[Panel], layout: Layout) -> list[dict[str, Any]]:
-    """Return the data of one panel for each unit of each panel."""
+    """Return the data of the panels as drawn: each unit in a panel gets a separate one."""
     columns, facts = itertools.count(), list[dict[str, Any]]()
     for panel in panels:
         curves: dict[str, list[dict[str, Any]]] = {}

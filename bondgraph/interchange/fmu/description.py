@@ -60,7 +60,7 @@ def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FM
 
 
 def description_of(path: Path, text: bytes) -> Description:
-    """Read a description. Raises `ModelError` E690 for malformed XML, and for an FMU that does not support co-simulation."""
+    """Read a description. Raises `ModelError` E690 for malformed XML, another version of FMI, or an FMU without co-simulation."""
     try:
         _refuse_document_type(path, text)
         root = ElementTree.fromstring(text)

@@ -40,7 +40,7 @@ def _library() -> Library:
 
 
 def logger() -> int:
-    """Return the address of a logger for version 2, whose environment is the address of a `listener`."""
+    """Return the address of a logger for FMI 2.0; an FMU calls it with the address of a `listener` as environment."""
     return _library().address("say")
 
 

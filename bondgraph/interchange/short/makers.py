@@ -56,7 +56,7 @@ FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "HeatTransfer": {"heat": "T1 T2"},
     }
 )
-"""Variables that precede the parameters and signals of each argument that is a formula, by kind of element."""
+"""First arguments of each formula, by kind of element and name of the formula; parameters and signals follow."""
 
 _USUAL_WORDS = {
     **dict.fromkeys(("resistor", "resistance", "damper", "friction"), "R"),

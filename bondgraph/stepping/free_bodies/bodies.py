@@ -61,8 +61,8 @@ def matrices_of(q: np.ndarray) -> np.ndarray:
 def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
     """Return the bodies of all collisions of a model, free bodies first.
 
-    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
-    than their own momentum; E485 for an inertia that is not that of a rigid body.
+    Raises `ModelError` E549 for graphs without collisions, with constraints, switches or automata, or with bodies moved by states
+    other than their own momentum; E485 for an inertia that is not that of a rigid body.
     """
     model, layout = compiled.model, compiled.program.layout
     _check_model(model)

@@ -50,7 +50,7 @@ MAX_OVERLAP = 0.1
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
-"""Ratio of the impulses' error to the tolerance above which a run is reported as unreliable, and code of the warning."""
+"""Ratio of the last velocity change to the tolerance above which a run is reported as unreliable, and code of the warning."""
 
 
 @answer_old_names
@@ -63,7 +63,7 @@ class FreeBodyResult(Result):
     penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Deepest penetration, (k,), m."""
     slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest sliding velocity of a contact with a force, (k,), m/s."""
+    """Largest sliding speed at a contact with a force, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Number of sweeps over contacts in the step, (k,)."""
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0))

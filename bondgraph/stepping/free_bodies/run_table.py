@@ -1,4 +1,4 @@
-"""Run of free bodies: the table for the machine code of its steps, whose capacity grows as needed.
+"""Run of free bodies, and its table for the machine code of the steps; the table grows as needed.
 
 Contacts of capsules and hulls are found in Python, between the parts of a step; formulas without machine code are also evaluated
 there.
@@ -93,7 +93,7 @@ class FreeBodyRun:
         }
         self._first_shape = counts
         if self.accuracy.sleep > 0.0 and (self.has_python_shapes or self.has_python_formulas):
-            title = "bodies cannot sleep next to capsules, hulls or Python formulas"
+            title = "bodies cannot sleep in a run with capsules, hulls or Python formulas"
             other = "balls and boxes instead of capsules and hulls" if self.has_python_shapes else 'backend="llvm"'
             raise refusal("E486", title, "sleep=0", other, about=program.name)
         pairs = _CONTACTS_PER_SHAPE * len(solids) + 64
@@ -194,8 +194,7 @@ class FreeBodyRun:
     # Steps.
 
     def advance(self, t: float, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-        """Take up to `steps` steps of h seconds from time t; return the states after each step (taken, n) and its record (taken,
-        RECORD).
+        """Take up to `steps` steps of h seconds from time t; return states (taken, n) and records (taken, RECORD).
 
         The steps end early (taken < steps) if a set has more candidates than it may have.
         """

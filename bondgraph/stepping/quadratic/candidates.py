@@ -41,7 +41,7 @@ def check_facets(facets: int | str, name: str) -> int | str:
 
 
 def directions(slips: int, facets: int | str) -> np.ndarray:
-    """Return facets e_j (facets, slips) for a number of slip directions; for an exact cone of two, the axes (2, 2).
+    """Return facets e_j (facets, slips) for a number of slip directions; for an exact cone with two, the axes (2, 2).
 
     >>> directions(1, 8).tolist()
     [[1.0], [-1.0]]
@@ -74,7 +74,7 @@ class Cone:
     slip: int
     """First row of the contact among the slips of all contacts."""
     along: tuple[int, ...] = ()
-    """Indices of the contact's slip components that any motion can change."""
+    """Indices of the contact's slip components that motion can change."""
 
     @property
     def slips(self) -> int:
@@ -116,7 +116,7 @@ class TouchingBody:
 
     Parameters
     ----------
-    name : the user's name, for messages.
+    name : name in messages.
     pose : signal of its pose in the world, (7,) with the quaternion first, or (4, 4).
     twist : signal of its world twist T_0_0_b, (6,) [omega; v].
     """

@@ -34,10 +34,10 @@ class Colliding:
 
 
 def colliding(system: System) -> Colliding | None:
-    """Return the constraints that bounce and, with dry friction, those that an impulse at an event activates.
+    """Return the scalar constraints that bounce at events and, with dry friction, those that become active with an impulse.
 
-    A constraint bounces at events that have an impact of this one scalar constraint, keep the automaton's state and reset nothing
-    else. Return None unless there are two such constraints, or one and friction.
+    A constraint bounces at an event with an impact of this constraint alone that keeps the automaton's state and resets
+    nothing. Return None unless there are at least two such constraints, or one and dry friction.
     """
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)

@@ -161,7 +161,7 @@ class Residual:
         return scalars_of(self.balance[path](shaped(received, shape), shaped(gained, shape)))
 
     def _flow_residual(self, unknown: Unknown, state: Sequence[Any], now: Sequence[Any] | None, totals: list[Any]) -> list[Any]:
-        """Return what the impulses must make zero: the flow, with its restitution, or `totals` where no flow has to stop."""
+        """Return what the impulses must make zero: the flow, with its restitution, or `totals` = A W if no flow has to stop."""
         path = unknown.element
         if now is None:
             return totals
@@ -236,7 +236,7 @@ def events_with_impulse(context: TracingContext, acting: ActingUnknowns) -> tupl
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
     """Return the events that share one impulse: events without resets and collisions, whose modes affect no dependent storage.
 
-    There are none if they would be fewer than `MIN_SHARING_EVENTS`.
+    If there are fewer than `MIN_SHARING_EVENTS`, none share.
     """
     dependent = [scalar for name in dependent_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(dependent), context.system.events
@@ -298,7 +298,8 @@ def _zero_in_contradictions(context: TracingContext, solved: ModewiseSolution) -
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only an event with an impulse, but without a collision, can respond; its impulse then replaces the first impulse.
+    The other event must have an impulse and belong to another automaton, and neither event may be a collision. Its impulse then
+    replaces the first impulse.
     """
     if other.impact or not other.impulse:
         return False

@@ -1,8 +1,7 @@
 """Time events: times at which values that depend only on time and parameters jump or have a kink, as a routine of the parameters.
 
-An integration step must not cross such a time, or it may miss the change. Each comparison and each selecting function is solved
-in closed form for the times at which it changes (`Roots`). If that is impossible, error control of the steps must find the
-change.
+An integration step must not cross such a time, or it may miss the change. The times at which a comparison or a selecting
+function changes are computed in closed form (`Roots`). If that is impossible, error control of the steps must find the change.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Maximum number of pieces (nested selections between polynomials) of a value whose roots are computed."""
+"""Maximum number of polynomials between which nested selections choose in a value whose roots are computed."""
 
 
 @dataclass(frozen=True)
@@ -282,7 +281,7 @@ _INVERSE: dict[int, Any] = {
 
 @dataclass(frozen=True)
 class Breaks:
-    """Paths of elements, one for each time event, and a routine of the parameters: the time of each (s, not finite if the event
+    """The element or automaton of each time event, and a routine of the parameters: the time of each (s, not finite if the event
     never happens), then the period of each (s, infinite for a single event)."""
 
     elements: tuple[str, ...]

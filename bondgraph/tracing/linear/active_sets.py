@@ -89,14 +89,14 @@ RUIZ_ROUNDS = 8
 
 @dataclass(frozen=True)
 class OpenShares:
-    """A circuit that does not determine the reactions of these elements."""
+    """A circuit along which the equations leave the reactions of these elements undetermined."""
 
     circuit: Circuit
     elements: tuple[str, ...]
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
     by_time: bool = False
-    """True if time and parameters alone determine the misfit."""
+    """True if time and parameters alone determine the contradiction."""
 
 
 @dataclass(frozen=True)
@@ -404,7 +404,8 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: ActiveEquations, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return, for each circuit, the rate of its contradiction during the motion, or None if its reactions do not change it."""
+    """Return, for each circuit, the rate of its contradiction during the motion, or None if its reactions do not change this
+    rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):

@@ -56,8 +56,7 @@ def closures_of(
 
 
 def positions_held(system: System) -> frozenset[int]:
-    """Return the indices, among the scalars of all unknowns, of those that constrain a position that is computed and not a
-    state."""
+    """Return the indices, among the scalars of all unknowns, of constraints on positions that are computed and are not states."""
     states = {state.name for state in system.states}
     makes = {out for s in system.statements for out in s.outs if s.op is STABILISED and s.args[2] not in states}
     return frozenset(k for k, unknown in enumerate(owners_of(system, system.unknowns)) if unknown.held in makes)

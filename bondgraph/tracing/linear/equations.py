@@ -107,8 +107,8 @@ def _steps(
 
 
 def bordered(context: TracingContext, entries: Entries, count: int) -> tuple[list[dict[int, Any]], Any]:
-    """Return the rows of a matrix with steps, in which only the `count` unknowns w and the steps of its border are unknowns, and
-    the condition under which they are correct; all other steps are eliminated.
+    """Return the rows of a matrix with steps, in which only the `count` unknowns w and a few steps, the border, remain
+    unknowns, and the condition under which the rows are correct; all other steps are eliminated.
 
     Slopes that depend only on parameters and are zero at the samples, also with other parameters, are left out. The condition is
     that they are zero.

@@ -38,7 +38,7 @@ class CircuitTerm:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Contradiction of each equation, which is subtracted from its right-hand side."""
+    """Part of the contradiction that is subtracted from the right-hand side of each equation."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,8 @@ class ActiveEquations:
         return entries, right
 
     def masked_border(self, rows: Sequence[Mapping[int, Any]], sizes: Sequence[Any]) -> tuple[Entries, list[Any]]:
-        """Return entries and right-hand sides in all modes for the `rows` of a bordered matrix; `sizes` as in `masked`."""
+        """Return entries and right-hand sides in all modes for the `rows` of a matrix in which steps remain unknowns; `sizes`
+        as in `masked`."""
         entries: dict[tuple[int, int], Any] = {}
         right = [*self.right, *([0.0] * (len(rows) - len(self.right)))]
         for i, row in enumerate(rows):
@@ -148,7 +149,8 @@ def active_equations(
 
 @dataclass(frozen=True)
 class Border:
-    """Rows of a bordered matrix with sizes of its unknowns, and the condition under which they are correct."""
+    """Rows of a matrix whose last unknowns, its border, are intermediate steps; sizes of its unknowns, and the condition under
+    which the rows are correct."""
 
     rows: list[dict[int, Any]]
     late: list[int]
@@ -160,9 +162,10 @@ class Border:
 def bordered_equations(
     context: TracingContext, held: ActiveEquations, ideal: Ideal, steps: Entries, scale: np.ndarray
 ) -> Border | None:
-    """Return the bordered matrix, or None if a run would have to choose too many of its pivots.
+    """Return the matrix in which only a few steps, its border, remain unknowns; None if it depends on modes, or if a run would
+    have to choose too many of its pivots.
 
-    The other unknowns are of elements that dissipate enough without the border. The symmetric part of their matrix is positive
+    All other pivots belong to elements that dissipate enough without the border. The symmetric part of their matrix is positive
     definite, and so is that of each principal submatrix: in no mode do their diagonal pivots vanish.
     """
     n, holding = len(scale), {("m", gate.slot): float(gate.active[0]) for gate in ideal.gates.values()}

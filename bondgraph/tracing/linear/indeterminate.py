@@ -70,7 +70,7 @@ def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
     """Return the least-norm solution and its residuals; return None unless the matrix is symmetric (up to signs) and
-    semidefinite, with no zero on its diagonal."""
+    semidefinite, with no zero on its diagonal at the start."""
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
@@ -115,8 +115,8 @@ def semidefinite_solver(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes.
 
-    Pivots are the diagonal. For `late` unknowns, they are the largest of each column at run time, since skew couplings may cancel
-    the diagonal.
+    Pivots are diagonal entries, except for `late` unknowns: a run chooses the largest entry of each column, since skew
+    couplings may cancel the diagonal.
     """
     rows = rows_of(matrix, len(sizes))
     solved = factorised([row | {i: row.get(i, 0.0) + part * sizes[i]} for i, row in enumerate(rows)], late)
@@ -197,7 +197,7 @@ class LeastNormSolution:
     contradiction: Any = None
     """None if the equations are always consistent; else a scalar that is positive where they are not."""
     by_time: bool = False
-    """True if time and parameters alone determine the misfit."""
+    """True if time and parameters alone determine the contradiction."""
     is_motion_unique: bool = True
     singular: SingularSystem | None = field(default=None, compare=False)
 
@@ -264,8 +264,11 @@ Misfit = tuple[Any, Any]
 def _misfits(
     context: TracingContext, eliminated: Elimination, entries: Entries, right: Sequence[Any], ideal: Ideal
 ) -> dict[int, Misfit]:
-    """Return, for each equation without unknowns, the right-hand side (if it exceeds rounding error) and the size of its
-    terms, and of the right-hand sides in it before its factors, some of which vanish in a run, but not at samples."""
+    """Return the right-hand side and its size for each equation without unknowns whose right-hand side exceeds rounding error.
+
+    The right-hand side is a combination of original ones. Its size counts their terms with and without their factors, some of
+    which vanish in a run, but not at samples.
+    """
     if not eliminated.equations:
         return {}
     tape = context.tape
@@ -289,8 +292,8 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 def _rates(
     context: TracingContext, eliminated: Elimination, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Return, for each equation with a misfit (in an impulse, for each equation without a pivot), the rate along the motion,
-    if unknowns act on the rates (index reduction)."""
+    """Return, for each equation with a misfit (in an impulse, for each equation without a pivot), its rate along the motion, if
+    unknowns act on this rate (index reduction)."""
     equations = list(misfits) if ideal.motion else list(eliminated.equations)  # in an impulse, right-hand sides show no misfits
     if not equations:
         return {}
@@ -380,8 +383,8 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 def _pushes(
     context: TracingContext, eliminated: Elimination, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
-    """Return the direction of y for contradictory equations, the limit for elements with a small compliance D; zero if
-    undetermined.
+    """Return the direction in which contradictory equations push y: the limit for elements whose compliance D tends to zero;
+    zeros if it is undetermined.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """

@@ -112,7 +112,8 @@ class SolutionCache:
 
 
 MAX_CASES = 16
-"""Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
+"""Maximum number of mode combinations of a part that are solved one by one; with more, pivots of regular modes are chosen at
+run time."""
 
 MAX_SEPARATE = 8
 """Number of mode combinations of a part above which one elimination for all modes (`active_sets`) is tried first."""
@@ -174,8 +175,8 @@ def solve_in_modes(
     may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
     Raises `SingularSystem` if no mode has a solution; if only some modes have none, raises `SingularMode`, which lists them.
-    Modes whose equations contradict each other are ignored if a run can avoid them: if each state of an automaton in them also
-    occurs in a mode with a solution.
+    Modes whose equations contradict each other are ignored if a run can avoid them: if each of their states, except states of
+    diodes, also occurs in a mode with a solution.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
@@ -251,8 +252,8 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
-    """Yield the parts of a system, except parts that are solved here, with steps and one order of pivots for all modes;
-    `solution` receives their unknowns."""
+    """Solve the parts that have steps and one order of pivots for all modes, and insert their unknowns into `solution`; yield
+    all other parts."""
     count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:
         every = [*right, *([0.0] * (equations.size - count))] if equations.offsets is None else equations.offsets
@@ -280,7 +281,7 @@ def _unsolved_parts(
 
 
 def _steps_of(equations: SparseEquations, originals: Sequence[int]) -> Entries | None:
-    """Return the matrix with steps of a part with these equations and unknowns, or None if there is none."""
+    """Return the matrix, with steps as unknowns, of the part with these equations; None if there is none."""
     for rows, columns in () if equations.steps is None else parts_of(equations.steps, equations.size):
         if rows == columns and [i for i in rows if i < equations.count] == originals:
             return _cut(equations.steps or {}, rows, columns)

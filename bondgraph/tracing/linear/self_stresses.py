@@ -97,8 +97,8 @@ def null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: 
 def reaction_steps(
     context: TracingContext, reactions: Sequence[IdealReaction], vectors: Sequence[Mapping[int, Any]]
 ) -> tuple[dict[tuple[int, int], Any], list[Any]]:
-    """Return the slopes of reactions along null vectors, by (reaction, vector), and the weights of the reactions by their
-    natural sizes."""
+    """Return the slopes of reactions along null vectors, by (reaction, vector), and weights of the reactions from their natural
+    sizes."""
     every = {
         (k, c): context.tape.scalar(sum((slope * vector[j] for j, slope in reaction.slopes.items() if j in vector), 0.0))
         for k, reaction in enumerate(reactions)

@@ -27,7 +27,7 @@ SINGULAR = 1e-10
 """Fraction of the largest original entry of its equation below which a pivot counts as zero, at any sample."""
 
 MAX_CANDIDATES = 64
-"""Maximum number of equations, shortest first, among which a pivot is selected."""
+"""Number of shortest equations that are searched for a pivot; all other equations are searched only if these have none."""
 
 
 class SingularSystem(Exception):
@@ -376,8 +376,8 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
 def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
-    Sums and differences become |a| + |b|; products, quotients, signs and selections are followed; any other function has its
-    absolute value. A sum that is zero except for rounding errors is about 1e-16 of this magnitude, whatever the units.
+    Sums and differences become |a| + |b|; products, numerators, negations and selections are followed; any other function has
+    its absolute value. A sum that is zero except for rounding errors is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

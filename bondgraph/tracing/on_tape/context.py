@@ -23,7 +23,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import Entries, Values, flat, scalars_of
 
 SAMPLES_PER_MODE = 4
-"""Number of states, in addition to the start, at which pivots of implicit equations are chosen in each combination of modes."""
+"""Number of states, in addition to the start, that are sampled in each combination of modes to choose pivots."""
 
 MAX_COMBINATIONS = 64
 
@@ -95,7 +95,8 @@ class Samples:
         return Samples(self._tape, scaled)
 
     def with_other_parameters(self) -> Samples:
-        """Return the samples with random values of all parameters: a value that is zero in both may be zero always."""
+        """Return the samples with random values of all parameters: a value that is zero with both sets of parameters may be
+        zero always."""
         random, moved = np.random.default_rng(0), []
         for t, x, p, m in self.states:
             p = np.asarray(p, dtype=float)
@@ -210,8 +211,8 @@ class ActingUnknowns:
     owners: tuple[Unknown, ...]
     values: Values
     decided: Mapping[str, Sequence[Any]]
-    """Conditions under which the vanishing quantity of an element with an algebraic unknown depends on an impulse, but on no
-    unknown, by element."""
+    """Conditions, by element with an algebraic unknown, under which its vanishing quantity depends on no unknown, so that an
+    impulse may have to stop it."""
     sides: tuple[TapeScalar, ...] = ()
     """Side on which the values lie, for each kink of piecewise linear equations."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()

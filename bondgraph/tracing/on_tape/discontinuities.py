@@ -28,10 +28,11 @@ MAX_INPUTS = 16
 
 SECANTS = 40
 FAR, NEAR = 2.0**-20, 2.0**-30
-"""Distances from a place, relative to the input that moves there, between which the difference of a continuous value shrinks."""
+"""Distances from a place, as fractions of the moving input; from the first to the second, the difference of a continuous value
+shrinks."""
 
 SHRINKS, SMALLEST = 0.5, 1e-10
-"""Ratio of the differences above which they do not shrink; smallest jump, relative to the largest value."""
+"""Ratio of the nearer to the farther difference above which a value jumps; smallest jump, relative to the largest value."""
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
@@ -53,8 +54,8 @@ def is_discontinuous(context: TracingContext, scalars: Sequence[Any]) -> bool:
 
 @dataclass(frozen=True)
 class _Switch:
-    """Node that changes where the difference of the values at `operands`, or the only value, is a level: a constant in `levels`,
-    the value of a node in `level_nodes`, or an integer up to `last`."""
+    """Node that changes where the difference of the values at `operands`, or the only value, equals a level: a constant in
+    `levels`, the value of a node in `level_nodes`, or an integer up to `last`."""
 
     operands: tuple[int, ...]
     levels: np.ndarray
@@ -80,7 +81,7 @@ def _switch(context: TracingContext, position: int) -> _Switch | None:
 
 
 class _Places:
-    """Places where switches change, and the values `roots` beside them."""
+    """Places where switches change, and the values of the nodes `roots` on both sides of them."""
 
     def __init__(self, context: TracingContext, roots: Sequence[int]):
         self._tape, self._roots = context.tape, roots
@@ -137,7 +138,8 @@ class _Places:
     def _locate(
         self, switch: _Switch, blocks: list[np.ndarray], levels: np.ndarray, block: int, column: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of an input at which the switch changes, by the secant method, and where it does change there."""
+        """Return values of an input at which the switch should change, found by the secant method, and True for each at which
+        it does."""
 
         def excess(to: np.ndarray) -> np.ndarray:
             return self._difference(switch, self._moved(blocks, block, column, to)) - levels

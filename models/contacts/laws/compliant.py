@@ -1,4 +1,4 @@
-"""Compliant contact law: springs and dampers in parallel with friction cones (Visser 2002).
+"""Compliant contact law: springs and dampers in parallel, limited by friction cones (Visser 2002).
 
 ```
    1  T_O2^{C2,O1}

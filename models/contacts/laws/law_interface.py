@@ -37,7 +37,7 @@ class ContactForces:
     switch : the automaton "switch", whose states determine when the law acts.
     normal : force that pushes the bodies apart, N, positive in contact; None without one, or if only time stepping sets it.
     force : path of this force, which the contact exports as "normal force".
-    off : (automaton, state) in which there is no force.
+    off : pairs (automaton, state); in each of these states there is no force.
     begins : states and automata whose start values depend on the gap, and the gap itself.
     begin : function of the gap at the start (m, negative in overlap) that returns their start values, modes by name.
     wrench : signal of the wrench on body 1, in C2.

@@ -126,8 +126,8 @@ INWARD_TWIST_GUARD = Op(
     r"\min(-#1, v_z),\quad v_z \text{ of } #2",
     SOURCE,
 )
-"""Guard with the velocity that deforms a spring. The rate of the gap also corrects drift: with it, a spring without force would
-be pulled at once."""
+"""Guard on the velocity that deforms a spring, not on the rate of the gap, which also corrects drift: that rate would let a
+spring without force be pulled at once."""
 
 
 def contact_states(
@@ -207,7 +207,7 @@ class ThreeState(FrictionLaw):
 BOUNCE = "impact"
 
 OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
-"""Initial depth and gap that count as touching, relative to the size of the smaller body."""
+"""Largest initial depth and gap that count as touching, relative to the size of the smaller body."""
 
 
 @in_units(restitution="1", friction="1")

@@ -150,8 +150,9 @@ class Maxwell(_NormalSpringLaw):
     """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases when the force falls to zero, while the bodies
     still overlap by the damper's deformation.
 
-    At any approach speed, the bodies separate at the fraction e = exp(-pi delta / omega) of that speed, where delta = k / 2c and
-    omega^2 = k/m - delta^2; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without limit.
+    At any approach speed, bodies of reduced mass m separate at the fraction e = exp(-pi delta / omega) of that speed, where delta
+    = k / 2c and omega^2 = k/m - delta^2; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without
+    limit.
 
     Attributes
     ----------

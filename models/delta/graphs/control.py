@@ -11,7 +11,7 @@ The block `model` is the controller's model of the robot. It has its own paramet
 model errors.
 
 Exact linearisation inverts the stabilised dynamics M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c,
-where h has the Coriolis, damping and gravity forces and c is the closure. With A = H M^-1 H^T,
+where h is the sum of Coriolis, damping and gravity forces and c is the closure. With A = H M^-1 H^T,
 
 v' = P u + a,  P = M^-1 B - M^-1 H^T A^-1 H M^-1 B,  a = -M^-1 h + M^-1 H^T A^-1 (H M^-1 h - H' v - alpha1 H v - alpha0 c)
 
@@ -95,8 +95,8 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` from the path of an output's acceleration (3,) to `.torque` (3,); raise E440 for an
-    unknown output."""
+    """Return the block `linearisation`: its `.torque` (3,) gives the output the acceleration (3,) at this path; raise E440 for
+    an unknown output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]
@@ -248,7 +248,7 @@ def task_control(
     period : time between samples, s; None for a continuous controller with w' = J y'.
     filter_time : time constant of the filtered difference w' of a sampled controller, s.
 
-    Raises `ModelError` E440 for a motion without three axes; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion without three axes; E470, E476, E478 as `pd_feedforward` does.
 
     Source: Bortoff 2020, (11), (12).
     """
@@ -296,7 +296,7 @@ def linearising_control(
     """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), even off the constraint.
 
     The controller takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with
-    the stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds at any value of the 18 states.
+    the stabilised constraint, so that the output has the acceleration alpha(q, v) + beta(q) u at any value of the 18 states.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def linearising_control(
     alpha1, alpha0 : stabilisation constants of the robot.
     output : "tool" (the tip of arm 1), or "motors".
 
-    Raises `ModelError` E440 for a motion without three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
+    Raises `ModelError` E440 for a motion without three axes, or an unknown output; E470, E476, E478 as `pd_feedforward` does.
 
     Source: Bortoff 2018, section 4.
     """

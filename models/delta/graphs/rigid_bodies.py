@@ -1,4 +1,4 @@
-"""Delta robot as a screw bond graph of seven rigid bodies and nine joints, all of them constraints.
+"""Delta robot as a screw bond graph of seven rigid bodies; its nine joints are constraints.
 
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm) and a distal rod between two universal joints, at the
 elbow (first axis along x1) and at the end effector. The end effector has the mass 3 M3 and the three freedoms of the tool. As the
@@ -56,8 +56,8 @@ def rigid_delta_graph(
     Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters that
     leave a body without mass or inertia.
 
-    Where the three rods, seen along their shafts, lie in one plane, the universal joints do not prevent the end effector from
-    turning.
+    Where the projections of the three rods along their motor shafts lie in one plane, the universal joints do not prevent the
+    end effector from turning.
     """
     start = DeltaKinematics(parameters).forward(y, mode=mode)
     v = start.dtheta_dy @ np.asarray(rates, dtype=float)
@@ -151,7 +151,8 @@ def _quaternion(axes: np.ndarray) -> Any:
 
 
 def _swing(state: Any, axes: Any) -> Any:
-    """Return the (4, 6) map from a rod's world twist to the damped rates: the rate (3,) of its direction, and cos(phi2) phi3'.
+    """Return the (4, 6) map from a rod's world twist to the damped rates: minus the rate (3,) of its direction, and cos(phi2)
+    phi3'.
 
     The squares add up to phi2'^2 + phi3'^2; near the arm's axis x2 they are bounded as in `arm.friction_rates`.
     """

@@ -1,4 +1,4 @@
-"""Delta robot as a bond graph of three arms: each a Lagrangian IC field, with tips joined by ideal constraints.
+"""Delta robot as a bond graph of three arms: each an IC field, with tips joined by ideal constraints.
 
 ```
  motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
@@ -29,10 +29,10 @@ from bondgraph.model.domains import ROTATION, TRANSLATION
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
-"""Parameters of an arm's energies, which its element `mechanism` has."""
+"""Parameters of an arm's element `mechanism`, on which its energies depend."""
 
 RADII = ("L0", "L3")
-"""Further parameters of the tip's position, which its element `tip place` has."""
+"""Parameters of an arm's element `tip place`, on which the tip's position also depends."""
 
 FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 

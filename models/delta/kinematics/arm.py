@@ -10,7 +10,7 @@ is n = (s3, c3 c2, c3 s2) in theta and n = (sin phi2 sin phi3, cos phi2, sin phi
 [0, pi], phi3 in (-pi, pi]; where sin phi2 = 0, phi3, phi2' and phi3' are undefined and set to zero. Conversions between theta and
 phi also take arrays of numbers (3, k).
 
-Every function takes the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
+Functions take the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
 parameters of compiled code.
 
 Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the end

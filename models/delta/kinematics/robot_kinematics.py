@@ -36,7 +36,7 @@ def check_assembled(y: np.ndarray, reach: float) -> None:
         why = (f"at y = {format_numbers(y, 'rad')}", "the motor angles do not determine the motion of the tool")
         raise error("E464", title, "stay clear of this posture", why=why)
     if reach < 0.0:
-        title = f"no tool position has the motor angles y = {format_numbers(y, 'rad')}"
+        title = f"no tool position exists at the motor angles y = {format_numbers(y, 'rad')}"
         cure = "motor angles inside the workspace, or a longer distal link L2"
         raise error("E463", title, cure, why="the elbows are farther apart than the distal links can span")
 
@@ -232,7 +232,7 @@ class DeltaKinematics:
         branch : "out" or "in" for all arms, or one word for each arm.
 
         Raises `ModelError` E463 for a position out of reach; E464 where an arm is stretched or folded, or its distal link lies
-        along its motor's shaft, so that the angles are not determined; E466 for invalid arguments.
+        along its motor's shaft; E466 for invalid arguments.
         """
         tool = checked_numbers("w", w, 3)
         result = compiled_formulas(self.backend)["inverse"](tool, np.array(self.parameters.values()), branch_signs(branch))
@@ -255,8 +255,8 @@ class DeltaKinematics:
         return results["w"], by_arms(phi_of, theta)
 
     def inverse_many(self, w: np.ndarray, *, branch: str | Sequence[str] = "out") -> tuple[np.ndarray, np.ndarray]:
-        """Return all angles (n, 9) in rad for tool positions (n, 3), nan out of reach, and a mask (n,) of positions within
-        reach."""
+        """Return all angles (n, 9), rad, for tool positions (n, 3), nan for arms that do not reach them, and a mask (n,) of
+        positions that all arms reach."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
         results = compiled_formulas(self.backend)["inverse"].evaluate_many(tools, p, branch_signs(branch))
@@ -265,7 +265,7 @@ class DeltaKinematics:
 
     def postures_many(self, q: np.ndarray) -> dict[str, np.ndarray]:
         """Return fields of `Configuration` at angles q (n, 9) that close the arms: w (n, 3), jacobian (n, 3, 3), side (n,),
-        stretch (n, 3)."""
+        stretch (n, 3), closure (n, 6)."""
         return self.postures_at(by_arms(theta_of, np.asarray(q, dtype=float).reshape(-1, 9)))
 
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
@@ -296,7 +296,7 @@ def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 EXACT_TOLERANCE = 1e-9
-"""Closure error (m) and closure rate (m/s) of a start below which no note on its correction is given."""
+"""Closure error (m) and closure rate (m/s) up to which a start is not corrected."""
 
 MAX_PROJECTED_GAP = 1e-3
 """Largest closure error of initial angles that is projected away, m."""

@@ -37,8 +37,8 @@ class Workspace:
 
     @property
     def volume(self) -> float:
-        """Volume of the reachable part, m^3: the number of points times the volume of a cell. It needs a grid along all three
-        axes."""
+        """Volume of the reachable part, m^3: the number of reachable points times the volume of a cell. It needs a grid along
+        all three axes."""
         if min(map(len, self.axes)) < 2:
             raise error("E466", "a volume needs two points or more along each axis", "a grid in x1, x2 and x3")
         cell = np.prod([(axis[-1] - axis[0]) / (len(axis) - 1) for axis in self.axes])
@@ -55,7 +55,7 @@ def workspace(
     backend: str = "auto",
     progress: bool = True,
 ) -> Workspace:
-    """Map the workspace on the grid x1 x x2 x x3, m; a single number for an axis makes a slice.
+    """Map the workspace on the grid of x1, x2 and x3, m; a single number for an axis makes a slice.
 
     Parameters
     ----------

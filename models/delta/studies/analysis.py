@@ -105,7 +105,7 @@ def _with_velocities(robot: DeltaRobot, linear: Linear, y: Sequence[float] | np.
 
 def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
     """Return poles and zeros with as many cancellations as possible: pairs whose distance is at most `tolerance` times the
-    magnitude of the pole, or `tolerance` in 1/s for a pole below 1/s.
+    larger of the pole's magnitude and 1 1/s.
 
     Double poles of a Jordan block scatter by the square root of the rounding error.
     """
@@ -123,7 +123,7 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
 
 
 def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
-    """Compute the robot's six poles at rest with all motors at the same angle (k,), rad, and gravity compensated."""
+    """Compute the robot's six poles at rest with gravity compensated, for each common motor angle (k,), rad."""
     values = np.asarray(angles, dtype=float)
     counted_values = track(values, "poles at motor angles", progress=progress)
     return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
@@ -132,7 +132,7 @@ def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, prog
 def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * np.pi) -> float:
     """Return the common motor angle (rad) between `low` and `high` at which a real pole crosses zero.
 
-    Raises `ModelError` E469 if no pole crosses, or an even number of poles.
+    Raises `ModelError` E469 if no pole crosses zero, or an even number of poles does.
     """
     from scipy.optimize import brentq
 
@@ -143,7 +143,7 @@ def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * 
     if ends[0] * ends[1] > 0.0:
         roots = [f"{linearise_reduced(robot, (angle,) * 3).poles().real.max():.4g} 1/s" for angle in (low, high)]
         title = f"no single root crosses zero between {np.rad2deg(low):.4g} and {np.rad2deg(high):.4g} degrees"
-        why = f"the rightmost pole is at {roots[0]} and at {roots[1]}"
+        why = f"the rightmost poles at these angles are {roots[0]} and {roots[1]}"
         raise error("E469", title, "other limits; `sweep_poles` shows the poles between them", why=why)
     return float(brentq(determinant, low, high, xtol=1e-12))
 

@@ -53,7 +53,7 @@ class Tracking:
 
 
 def check_path(robot: DeltaRobot, motion: Motion, *, points: Count = 501, branch: str = "out") -> None:
-    """Refuse (E442) a motion that leaves the workspace or meets a singularity, at `points` times and its breaks."""
+    """Check a motion at `points` times and its breaks; raise E442 if it leaves the workspace or meets a singularity."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
     positions = motion.position(times)
@@ -89,7 +89,7 @@ def transfer(
     pick, place : (3,) m.
     lift : height of the path above the line from `pick` to `place`, m.
     velocity, acceleration, jerk : limits along each axis, m/s, m/s^2, m/s^3.
-    pause : rest after each way, s.
+    pause : rest at the end of each way, s.
 
     Raises `ModelError` E470 to E474 for points and limits.
     """
@@ -121,9 +121,10 @@ def track(
     Parameters
     ----------
     control : a controller; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
-    t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts until the motion ends.
+    t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default the run ends with the motion.
 
-    Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E476, E478 from the controller.
+    Raises `ModelError` E442 for a motion that leaves the workspace or meets a singularity; E440, E470, E476, E478 from the
+    controller.
     """
     robot = DeltaRobot(parameters)
     check_path(robot, motion)

@@ -189,7 +189,7 @@ SINGULARITY_KINDS = (
 
 
 def _singularity_measures(kinematics: DeltaKinematics, theta: np.ndarray) -> np.ndarray:
-    """Return measures (k, 7) at coordinates (k, 9), which are zero where singular, in the order of SINGULARITY_KINDS."""
+    """Return measures (k, 7) of coordinates (k, 9) that are zero at the singularities, in the order of SINGULARITY_KINDS."""
     posture: dict[str, Any] = kinematics.postures_at(theta)
     return np.column_stack([posture["side"], posture["stretch"], np.cos(theta[:, 2::3])])
 

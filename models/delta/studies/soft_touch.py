@@ -112,7 +112,7 @@ class TouchPlan:
 
     Raises `ModelError` E441 for invalid values, a contact before the slow approach, or a slow approach longer than the gap.
 
-    Source: Bortoff 2020, fig. 13. ("Within 5 mm" at 2.5 s, as there, is impossible: 9.5 s at 0.2 mm/s cover only 1.9 mm.)
+    Source: Bortoff 2020, fig. 13. (A distance of 5 mm at 2.5 s, as there, is impossible: 9.5 s at 0.2 mm/s cover only 1.9 mm.)
     """
 
     place: tuple[float, float, float] | None = vector(
@@ -274,8 +274,8 @@ def soft_touch(
     plan : plan of the touch; by default figure 13 of the paper.
     t_end, samples, rtol, settings : as for `bondgraph.run.simulate`.
 
-    Raises `ModelError` E463, E464 for a start or contact out of reach; E471 for descending times of `fade`; E476 for gains
-    outside 0 <= kp <= kd^2; E477 for forces that no gains give.
+    Raises `ModelError` E463, E464 for a start or contact out of reach; E471 for times of `fade` that do not ascend; E476 for
+    gains outside 0 <= kp <= kd^2; E477 for a peak below the holding force.
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     designed = design(robot.parameters, plan)

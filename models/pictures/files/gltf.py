@@ -148,7 +148,7 @@ class GltfDraft:
         return number
 
     def move(self, node: int, series: Mapping[str, Array], *, steps: bool = False) -> None:
-        """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
+        """Set translation, rotation (x, y, z, w) or scale of a node over time: a row (3,) or (4,) for each time, or one row.
 
         A constant series becomes a property of the node; a default value is omitted. The signs of rotations must be continuous,
         since viewers interpolate between rows. `steps`: each row is valid until the next.

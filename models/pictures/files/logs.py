@@ -79,7 +79,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     ----------
     shown : the result of a run, or a scene; a scene with fewer samples has fewer poses, but signals keep all samples.
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
-    signals : names of quantities, of any shape; by default the characteristic quantities, as on the run's page.
+    signals : names of quantities, of any shape; by default up to four characteristic quantities of the run.
 
     Both formats count time in whole ns. In MCAP, frames are `foxglove.FrameTransforms` messages on "/tf", meshes are one
     `foxglove.SceneUpdate` on "/scene", and a signal is JSON, {"value": ...}, on "/signals/NAME", with its unit in the metadata of

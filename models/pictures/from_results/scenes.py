@@ -56,7 +56,8 @@ UNIT_SHARE = 0.1
 """Smallest unit length of frames, joints and arrows, relative to the extent of the scene at the start."""
 
 FLOOR_MARGIN = 0.4
-"""Extension of a floor beyond the objects on it, relative to their extent at the start or half of their swept extent."""
+"""Extension of a floor beyond the objects on it, relative to the larger of their extent at the start and half the extent that
+they sweep."""
 
 
 def scene_of(

@@ -272,7 +272,7 @@ def free_normals(points: Array) -> Array:
 WIRE = 0.13
 
 LEAD = 0.1
-"""Fraction of the length that is straight at either end."""
+"""Fraction of a spring's length that is straight at either end."""
 
 
 def helix(length: float, radius: float, turns: int) -> Mesh:

@@ -78,8 +78,8 @@ def place_labels(
     reach: float,
     sides: dict[str, Side],
 ) -> list[Box]:
-    """Return a box of the given size for each label near its point, clear of the others, `occupied` boxes, `avoid` points (k, 2)
-    and other bodies.
+    """Return a box of the given size for each label near its point, clear of other labels, `occupied` boxes, `avoid` points
+    (k, 2) and other bodies.
 
     Parameters
     ----------

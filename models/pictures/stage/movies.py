@@ -1,4 +1,4 @@
-"""Movies of a scene, MP4 or GIF without ffmpeg, with short contacts slowed down; and views in a window."""
+"""Movies of a scene, MP4 or (without ffmpeg) GIF, with short contacts slowed down; and interactive views."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def show(
     shown : the result of a run, or a scene.
     t : initial time (s); by default a representative time.
     size : (width, height) in pixels.
-    window : open a window; by default True with a screen and outside notebooks.
+    window : open a window; by default True outside notebooks.
 
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
     result or a scene; `ExtraError` E416 without pyvista, E418 if rendering is impossible.

@@ -139,8 +139,8 @@ def frame_labels(
 ) -> tuple[list[Label], Array]:
     """Return the labels of frames, and pixels (j, 2) of axes and arrows, which the labels avoid.
 
-    A label of an axis is beside z, a word at the tip of z, a letter at the origin. With `sight`, hidden frames have no label, and
-    words and letters whose place is hidden move to a visible point.
+    A label with `at_axis` is beside z; else a word is at the tip of z, and a letter at the origin. With `sight`, hidden frames
+    have no label, and words and letters whose place is hidden move to a visible point.
     """
     labels, avoid = [], [np.zeros((0, 2))]
     for frame in now.all_frames:

@@ -1,4 +1,4 @@
-"""Off-screen rendering of a scene with pyvista actors, at a time and from a camera."""
+"""Rendering of a scene with pyvista actors, at a time and from a camera, off-screen or in a window."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ class Downsampling:
 
     @classmethod
     def of(cls, t: Array, count: int) -> Downsampling:
-        """Divide rows at t (k,) into intervals, of which half are spread over time and half over the rows."""
+        """Divide rows at t (k,) into intervals of equal steps in the sum of relative time and relative row number."""
         rows = np.arange(len(t))
         if len(t) <= count:
             return cls(t, rows, rows)

@@ -71,9 +71,9 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: flows of inertias and efforts of compliances, else signals that no element reads,
-    else efforts of resistors and sources. Quantities that are only rounding noise beside other quantities of the same unit come
-    last."""
+    """Return up to four characteristic quantities: flows of inertias and efforts of compliances, else signals that no element
+    reads, else efforts of resistors and sources. Quantities that are only rounding noise beside other quantities of the same unit
+    come last."""
     model, layout = result.program.model, result.program.layout
     kinds = _model_quantities(model) if model is not None else (list(layout.names("x")),)
     joints = () if model is None else tuple(f"{path}.flow" for path in mechanisms(model))

@@ -206,6 +206,8 @@ def test_the_mass_of_a_mesh_is_that_of_its_volume(tmp_path: Path) -> None:
     assert read(tmp_path, OF_A_MESH).tree.links[1].inertia.mass == pytest.approx(OPEN_MASS, rel=1e-6)  # type: ignore[union-attr]
     with pytest.raises(ModelError, match=r"E298 .*surface is not closed[^$]*<inertial> in the body"):
         read(tmp_path, OF_A_MESH.replace('file="m.obj"', 'file="m.obj" inertia="exact"'))
+    with pytest.raises(ModelError, match=r"E298 .*surface is not closed"):
+        read(tmp_path, OF_A_MESH.replace("<asset>", '<compiler exactmeshinertia="true"/><asset>'))
 
 
 REFUSED = {
@@ -242,7 +244,7 @@ REFUSED = {
     "servo": ('kv="5"', 'dampratio="1"', "E295", "kv as a number"),
     "size": ('size="0.05"', 'size="0"', "E522", "1 positive number"),
     "fitted": ('type="box" size="0.1 0.05 0.04"', 'type="box" mesh="m"', "E298", 'a box fitted to the mesh "m"'),
-    "quaternion": ('euler="0 30 10"', 'quat="0 0 0 0"', "E522", "a direction that is not zero"),
+    "quaternion": ('euler="0 30 10"', 'quat="0 0 0 0"', "E522", "is not w x y z, not all zero"),
     "axis": ('name="yaw" axis="0 0 1"', 'name="yaw" axis="0 0 0"', "E522", "no direction"),
 }
 

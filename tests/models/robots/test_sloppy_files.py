@@ -173,7 +173,7 @@ UNREAL = {
     "a plate of the wrong kind": (2.0, 0.3, "exceeds the sum of the other two; kept as in the file", True),
     "a point": (2.0, 0.0, "not positive definite", True),
     "a flywheel without mass": (0.0, 0.03, "the mass is 0 kg; kept as in the file", True),
-    "a negative moment": (2.0, -0.03, "computing M(q) or running the model raises E526", False),
+    "a negative moment": (2.0, -0.03, "computing M(q) or building the graph raises E526", False),
 }
 
 

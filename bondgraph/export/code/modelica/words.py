@@ -1,4 +1,4 @@
-"""Names, units and strings in Modelica's notation, and conversion of names back.
+"""Names, units, numbers and strings in Modelica's notation.
 
 A user's name becomes a quoted identifier. Characters that such an identifier cannot contain, non-ASCII letters and marks like
 `'`, are written as in HTML: "ω1" becomes '&omega;1', and `html.unescape` converts it back.
@@ -81,7 +81,7 @@ def _product(words: str) -> str:
 
 
 def real(value: float) -> str:
-    """Return a number at full precision. Modelica has neither nan, which becomes 0, nor infinity, which becomes ±1e300."""
+    """Return a number at full precision. Modelica has neither nan nor infinity: they become 0 and ±1e300."""
     text = repr(float(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300)))
     return f"({text})" if text.startswith("-") else text
 

@@ -24,7 +24,8 @@ def exact(expression: Any) -> Any:
 
 
 def rational(number: float) -> Any:
-    """Return a fraction of small integers that rounds to a finite float, else its shortest decimal form."""
+    """Return a finite float as a fraction with a denominator up to 1000, if one rounds to it, else as its shortest decimal
+    form."""
     if not math.isfinite(number):
         return sympy.nan if math.isnan(number) else sympy.oo if number > 0 else -sympy.oo
     small = Fraction(number).limit_denominator(1000)

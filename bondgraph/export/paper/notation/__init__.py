@@ -1,1 +1,1 @@
-"""Notation: numbers, letters, units and formulas for a model's parts, values and operations."""
+"""Notation: the numbers of a model's parts, the letters of its values and the formulas of its operations."""

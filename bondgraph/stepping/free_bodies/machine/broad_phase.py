@@ -1,6 +1,7 @@
 """Broad phase of collision detection: bounding boxes of shapes, and the pairs that overlap, by sort and sweep (Baraff 1992).
 
-The order of the sweep is kept from step to step, so that sorting again costs one pass. Pairs are ordered by their shapes.
+The order of the sweep is kept from step to step, so sorting again costs little more than one pass. Pairs are ordered by
+their shapes.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ extrapolation of the last two pairs (Nesterov 1983), with a restart if this over
 friction does not minimise an energy, and in dense piles large extrapolations make the iteration cycle without converging: they
 are shortened as soon as the changes stop shrinking.
 
-Most contacts settle long before the last contact. A sweep therefore visits only contacts of bodies that moved in the previous
-sweep (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over the contacts that it moved,
+Most contacts settle long before the last contact. A sweep therefore visits only contacts of bodies that moved in this or the
+previous sweep (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved,
 confirms convergence.
 """
 

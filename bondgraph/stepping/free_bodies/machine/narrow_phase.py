@@ -1,7 +1,7 @@
 """Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
 
 The points equal the points from `screws.shapes.candidates`, in the same order of pairs, except for the further points of turning
-boxes (`add_apart`). Each has the number of the features in contact, by which the next step finds its impulse again.
+boxes (`add_apart`). Each point has the number of the features in contact, by which the next step finds its impulse again.
 """
 
 from __future__ import annotations

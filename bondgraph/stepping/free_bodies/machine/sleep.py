@@ -1,5 +1,4 @@
-"""Islands of bodies that press on each other fall asleep after all bodies have been slow for a while, and wake when something
-changes.
+"""Islands of bodies that press on each other: an island falls asleep after all its bodies have been slow for a while.
 
 A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
 step, or if the forces on it differ from those at which it fell asleep.

@@ -23,7 +23,7 @@ X, M, P = range(3)
 
 
 def advance(c: PileTable, steps: int) -> int:
-    """Take steps of c.h until `steps` are `taken`, each with a row of `course` and of `record`; return a status."""
+    """Take steps of c.h until c.taken is `steps`, and write a row of c.course and c.record for each; return a status."""
     while c.taken < steps:
         evaluate(c)
         status = find_awake(c)
