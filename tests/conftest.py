@@ -81,7 +81,6 @@ AT_RELEASES = frozenset(
         "tests/examples/test_notebooks.py::test_notebooks_reproduce_their_stored_outputs[own_surface]",
         "tests/export/test_c.py::test_c_agrees_with_machine_code_and_numpy_to_rounding[eggs]",
         "tests/export/test_c.py::test_c_gives_the_bits_of_the_reference[eggs]",
-        "tests/export/test_code.py::test_functions_of_large_models_are_made_in_seconds[eggs-2000000.0]",
         "tests/export/test_code.py::test_functions_of_large_models_are_made_in_seconds[hand-6000000.0]",
         "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[delta-True]",
         "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[hand-False]",
