@@ -1,4 +1,4 @@
-"""Compiled model: kernels of all its routines, whose inputs are states, parameters and modes."""
+"""Compiled model: kernels of all its routines, which take the time, states, parameters and modes."""
 
 from __future__ import annotations
 

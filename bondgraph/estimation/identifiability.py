@@ -141,7 +141,7 @@ def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V:
 
 
 def _product_of_powers(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
-    """Describe a direction of relative changes by the product of powers that grows along it, without components up to `least`."""
+    """Describe a direction of relative changes by the product of powers that grows along it, of components above `least`."""
     order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [

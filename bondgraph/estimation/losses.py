@@ -62,7 +62,7 @@ class RobustLoss:
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a square root of the inverse covariance, from derivatives (rows, k)."""
+        """Return a square root of the inverse covariance, from residuals (rows,) and their derivatives (rows, k)."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)

@@ -393,7 +393,7 @@ def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Proble
         return [Problem("E438", title, details, (source,), ("a law with its parameters: law=Impact(restitution=0.8)",))]
     if compliance:
         title = f'contact "{name}" has a law and also {", ".join(compliance)}'
-        details = ("spring and damper parameters without a law belong to Compliant",)
+        details = ("these arguments are for a contact without law=, which is Compliant",)
         return [Problem("E438", title, details, (source,), (f"only a law, which has its own parameters: law={law!r}",))]
     return []
 

@@ -1,4 +1,4 @@
-"""Subcircuits of a netlist: definitions and models by scope; every instance becomes devices with their own names and nodes."""
+"""Subcircuits of a netlist: definitions and models by scope; every instance is expanded into separately named devices."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Costs of drawings on the grid, valid drawings, and the best move of a node, in machine code.
+"""Machine code that computes the cost of a drawing on the grid, tests whether it is valid, and finds the best move of a node.
 
-A search evaluates the costs of hundreds of thousands of cells. Without LLVM, CPython runs the same functions, far more slowly.
+A search evaluates hundreds of thousands of drawings. Without LLVM, CPython runs the same functions, far more slowly.
 """
 
 from __future__ import annotations

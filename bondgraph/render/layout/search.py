@@ -24,7 +24,7 @@ _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(
 _cache: dict[bytes, np.ndarray] = {}
 """Improved cells by digest of a graph and its first cells."""
 MAX_CACHED = 2000
-"""Maximum number of cached graphs: a graph appears on several pages, and its parts in many graphs."""
+"""Maximum number of cached layouts; layouts are cached because a graph can appear on several pages, and a part in many graphs."""
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:

@@ -362,8 +362,8 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
-    """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
-    there, because second-order terms are within rounding error."""
+    """Return True if the first guard is zero or positive at the time `shift` (s) after the end of the step. States are
+    extrapolated linearly to this time, since second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
         y[i] = y_new[i] + shift * rates[i]

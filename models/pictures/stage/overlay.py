@@ -176,8 +176,8 @@ def frame_labels(
 
 
 def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[tuple[Array, float]]:
-    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it, which is 0 for floors and
-    surroundings."""
+    """Return, for each solid in view, its convex hull (j, 2), pixels, and the cost of a label on it; for all other solids an
+    empty hull and 0."""
     bodies = [(np.zeros((0, 2)), 0.0)] * len(now.solids)
     for i in stage.in_view:
         H = now.solids[i].poses[0]

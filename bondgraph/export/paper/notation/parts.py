@@ -84,7 +84,7 @@ class Branch:
     index: str
     """Index letter of the parts; "" for a single part."""
     outside: tuple[tuple[str, ...], ...]
-    """External values in the order of their first use; each row holds the names of one value, one for each member."""
+    """External values in the order of their first use; each row names one value, by one name for each member."""
     below: tuple[Branch, ...]
 
     def all(self) -> list[Branch]:
