@@ -263,3 +263,9 @@ def test_a_run_that_loses_friction_in_an_impact_says_so(impacts):
     prepared = compiled.prepare_run(0.3, impacts=impacts)
     many = prepared.run_many(*prepared.start_values_many({}, {"J.p": np.array([0.1, 0.2])}))
     assert sorted(many.warnings) == [0, 1]
+
+
+def test_the_search_for_impulses_ends_if_there_are_none_without_restitution():
+    parts = []
+    assert with_restitution(parts.append, lambda impulses: 0.0, 0.0) == (None, 0.0)
+    assert parts == [1.0, 0.0]

@@ -130,7 +130,7 @@ def with_restitution(
     if kept is not None:
         return kept, 1.0
     kept = solve(0.0)
-    for _ in range(_HALVINGS):
+    for _ in range(_HALVINGS if kept is not None else 0):
         middle = 0.5 * (low + high)
         trial = without_gain(middle)
         low, high, kept = (middle, high, trial) if trial is not None else (low, middle, kept)
