@@ -9,7 +9,7 @@ import sys
 from functools import cache
 
 from bondgraph.errors import ExtraError, Problem
-from bondgraph.output.extras import missing_package
+from bondgraph.output.extras import missing_package, require_package
 
 _TRIAL = """
 import pyvista
@@ -36,10 +36,12 @@ OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "l
 
 
 def require_opengl() -> None:
-    """Raise `ExtraError` E418 on Linux without a display if no library can render without one: VTK would end the process.
+    """Raise `ExtraError` E416 without pyvista, and E418 on Linux without a display if no library can render without one: VTK
+    would end the process.
 
     The test loads a library, which is quick; `rendering` also tests the driver.
     """
+    require_package("a picture of bodies", "pyvista")
     if sys.platform == "linux" and not os.environ.get("DISPLAY") and not any(map(_loaded, OFF_SCREEN)):
         raise ExtraError(Problem("E418", "pictures in three dimensions cannot be rendered", (_NO_OPENGL,), (), (*_CURES, _PAGE)))
 

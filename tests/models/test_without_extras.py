@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from screwbond.models import movie, poster, rigid_body, show, still
 from screwbond.models.cli import COMMANDS
 
 from bondgraph import J1, C, Graph, R, simulate
@@ -116,4 +117,17 @@ def test_missing_extras_are_named(no_extras, tmp_path):
     assert isinstance(caught.value, ImportError)
     with pytest.raises(ExtraError, match=r'E416 .*matplotlib is not installed; try: pip install "screwbond\[viz\]"'):
         plot_signals(result, {"c.q": "charge"}, tmp_path / "courses.png")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "draw", [still, poster, movie, lambda result, path: show(result)], ids=["still", "poster", "movie", "show"]
+)
+def test_every_picture_of_bodies_names_a_missing_pyvista(draw, monkeypatch, tmp_path):
+    graph = Graph("thrown")
+    graph.add(rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0)))
+    result = graph.simulate(0.1)
+    monkeypatch.setitem(sys.modules, "pyvista", None)
+    with pytest.raises(ExtraError, match=r'E416 .*pyvista is not installed; try: pip install "screwbond\[viz\]"'):
+        draw(result, tmp_path / "ball.mp4" if draw is movie else tmp_path / "ball.png")
     assert not list(tmp_path.iterdir())

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.plotting import key_panels, strip
+from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import Camera, Scene, representative_time, show_times, speed_label
 from screwbond.models.pictures.stage.labels import Side, is_word
 from screwbond.models.pictures.stage.overlay import mark_time
@@ -22,7 +23,6 @@ from screwbond.models.pictures.stage.stage import Stage
 
 from bondgraph.errors import refusal
 from bondgraph.model.arguments import refused
-from bondgraph.output.extras import require_package
 from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
@@ -52,7 +52,7 @@ def movie(
 
     Returns the file written; it appears complete or not at all. Raises `ModelError` E150 for a length or rate that is not
     positive, E160 for a run without anything to show, E579 for anything but a result or a scene; `FileError` E415 for another
-    extension, E414 if the file cannot be written; `ExtraError` E418 if rendering is impossible.
+    extension, E414 if the file cannot be written; `ExtraError` E416 without pyvista, E418 if rendering is impossible.
     """
     for what, value, unit in (("seconds", seconds, "s"), ("fps", fps, "frames per second")):
         if not 0.0 < real(value) < np.inf:
@@ -192,7 +192,7 @@ def show(
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
     result or a scene; `ExtraError` E416 without pyvista, E418 if rendering is impossible.
     """
-    require_package("a view", "pyvista")
+    require_opengl()
     scene = as_scene(shown)
     opened = not in_notebook() if window is None else window
     if opened and not has_screen():
