@@ -23,7 +23,7 @@ from bondgraph.units import Conversion, conversion
 class Format(TypedDict, total=False):
     unit: str
     symbol: str
-    """LaTeX of the result."""
+    """LaTeX symbol of the result."""
 
 
 class Scaled(Format, total=False):

@@ -194,7 +194,7 @@ def _beyond(u: Any, level: Any) -> Any:
 
 
 def _excess(u: Any, level: Any) -> Any:
-    """Return a guard that is the difference, so that short crests of u are found; it jumps at zero, so that it fires at the
+    """Return the difference as a guard, so that short crests of u are found; it jumps at zero, so that it fires at the
     start even if u is falling."""
     return u - level + where(less(level, u), absolute(u) + absolute(level), 0.0)
 
