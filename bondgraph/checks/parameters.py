@@ -46,7 +46,7 @@ def check_numbers(model: Model) -> Iterator[Problem]:
                 title = f'{element.kind} "{path}": {name} is {_short(value)}'
                 cure = "a number" if isinstance(value, str) or callable(value) else ""
                 if isinstance(value, (list, tuple)) and (units := [each.unit for each in value if isinstance(each, Parameter)]):
-                    cure = f'one unit for all: Parameter([...], "{units[0]}")'
+                    cure = f'all numbers in one unit: Parameter([...], "{units[0]}")'
                 cures = (quantity_cure(value) or cure or "check where this value comes from",)
                 yield Problem("E113", title, (f"it must be {wanted}",), (element.place,), cures)
 

@@ -11,7 +11,7 @@ NUMBERS: list[Case] = [
     ("E113", lambda: loop(C("c", capacitance=float("nan")), R("r", 1.0)), ('C "c": capacitance is nan', "finite")),
     ("E113", lambda: loop(C("c", capacitance=1.0), R("r", float("inf"))), ('R "r": resistance is inf',)),
     ("E113", lambda: loop(C("c", capacitance=1.0, initial="full"), R("r", 1.0)), ("start value of q is 'full'",)),
-    ("E113", lambda: loop(I("m", [1.0, Parameter(2.0, "g")]), R("r", 1.0)), ('one unit for all: Parameter([...], "g")',)),
+    ("E113", lambda: loop(I("m", [1.0, Parameter(2.0, "g")]), R("r", 1.0)), ('all numbers in one unit: Parameter([...], "g")',)),
     ("E113", lambda: loop(C("c", capacitance=1.0, nominal=0.0), R("r", 1.0)), ("nominal size of q is 0.0", "positive")),
     ("E113", lambda: loop(C("c", capacitance=1.0), R("r", "50 N s/mm")), ('try: Parameter(50, "N s/mm")',)),
     ("E113", lambda: loop(C("c", capacitance="large"), R("r", 1.0)), ("capacitance is 'large'",)),
