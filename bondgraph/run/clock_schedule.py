@@ -83,8 +83,8 @@ class ClockSchedule:
         return following - t <= SAME_TIME * max(abs(t), abs(following)) if following < np.inf else False
 
     def tick(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[float, np.ndarray]:
-        """Carry out all ticks due at t in the order of the clocks, and pass the breaks there; return the time and x
-        afterwards."""
+        """Carry out all ticks due at t in the order of the clocks, and advance to the next break of each row with a break at t;
+        return the time and x afterwards."""
         first = self.next()
         due = np.flatnonzero(self.following <= first + SAME_TIME * max(abs(t), abs(first)))
         time = max(t, float(self.following[due].max()))
@@ -101,7 +101,7 @@ class ClockSchedule:
         return time, x
 
     def look_ahead(self) -> None:
-        """Keep the user's formulas on this side of the next break despite the rounding error of time."""
+        """Limit the time that formulas see to before the next break, whatever the rounding error of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
         self._bound.window[1] = self._time_off_break(following, -1.0) if following < np.inf else np.inf
 

@@ -201,9 +201,9 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if a symmetry forbids motion of a state: its energy has never exceeded rounding error of the energy scale. A
-    state without energy of its own, such as a free angle, is at rest if states with energy drive it and all of them are at
-    rest."""
+    """Return True if a symmetry forbids motion of a state: its energy has never exceeded the rounding error of the energy scale.
+    A state without energy of its own, such as a free angle, is at rest if states with energy drive it and all these states are
+    at rest."""
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
         return has_zero_energy(w, state)

@@ -34,7 +34,7 @@ step between the shifts of neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at rest, relative to the terms of its rate."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
-"""UNITS is the ratio of the terms of a sum to its rounding error. A state has moved if its rounding error is below the
+"""UNITS is the ratio of the terms of a sum to the rounding error of the sum. A state has moved if its rounding error is below the
 fraction NOTHING of its size, and is at rest only if its size is at most this fraction of the terms of its rate."""
 
 

@@ -22,7 +22,8 @@ so that a late start shows the rounding errors of time; smallest ratio of the es
 from third differences that counts as noise."""
 BREAK, HIGHER = 1e-2, 1e3
 """Largest ratio of the estimate without the third differences across one interval to the estimate with them, if the values are
-smooth on both sides of a break; ratio to the estimates from shorter lines above which a break is another one."""
+smooth on both sides of a break; ratio to the estimates from shorter lines above which a
+line has met a new break."""
 THIRD, FOURTH = float(np.sqrt(20.0)), float(np.sqrt(70.0))
 _GOLDEN = 0.6180339887498949
 

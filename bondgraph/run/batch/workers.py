@@ -92,7 +92,7 @@ MIN_RUNS_PER_LANE = 4
 @dataclass(frozen=True)
 class WorkerPool:
     """Thread pool for runs, with `lanes` SIMD lanes in each thread (None for the width of the processor's vectors), and a shared
-    measured duration."""
+    measured duration of one run."""
 
     threads: int
     lanes: int | None

@@ -94,6 +94,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be a bounce, and -1 for one that must be
-    tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be a bounce, and -1 for one whose
+    reset must be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

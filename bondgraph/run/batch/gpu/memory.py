@@ -65,8 +65,8 @@ def called_fields(image: Image) -> dict[str, set[str]]:
 
 
 def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
-    """Return the words of the fields that are never stored to and are equal in all tables; code fields hold the `numbers` of
-    functions. Addresses of memory are omitted."""
+    """Return the words of the fields to which no code stores and which are equal in all tables; a field for code holds the number
+    of its function in `numbers`. Addresses of memory are omitted."""
     names, places, values_of = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
     for first, kind in image.every:
         for name, (index, _) in kind.layout().items():

@@ -11,7 +11,7 @@ from bondgraph.run.status import Status
 
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
-    """Update the weights of the runs that are due if they fill the lanes or a lane would idle."""
+    """Update the weights of the runs that are due, if these runs fill the lanes or a lane would otherwise idle."""
     due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
     for slot in range(RUNS_PER_LANE * lanes):
         if runs[slot] >= 0:

@@ -182,7 +182,7 @@ def load_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
 
 
 def mark_nonfinite(nonfinite: Disjoint, values: Reals, count: int) -> None:
-    """Mark the values that are not finite, each with its own flag, so that no value waits for another."""
+    """Mark the values that are not finite, each by a flag of its own, so that the operations do not depend on each other."""
     for i in range(count):
         nonfinite[i] = nonfinite[i] + values[i] * 0.0
 

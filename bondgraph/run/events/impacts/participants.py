@@ -21,7 +21,7 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions, which are simultaneous if they differ in time by at most the fraction `tolerance` of the run, or in
-    states by this fraction of the states' sizes; if `sequential`, none are."""
+    states by this fraction of the states' sizes; with `sequential`, no collisions are simultaneous."""
 
     tolerance: float
     sequential: bool = False
